@@ -1,0 +1,1 @@
+//! Pointwise operations with PyTorch's semantics.

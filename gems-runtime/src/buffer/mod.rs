@@ -1,0 +1,43 @@
+//! Buffers: a dtype and a strided layout on a device, with memory behind it or without.
+
+mod meta;
+mod storage;
+mod strided;
+mod symbolic;
+mod views;
+
+pub use meta::Meta;
+pub use storage::Storage;
+pub use strided::StridedBuffer;
+pub use symbolic::SymbolicBuffer;
+
+use crate::error::Result;
+use crate::layout::Layout;
+use crate::op::{OpDef, Operand};
+
+/// What ops and views need of a buffer.
+///
+/// Ops are generic over this trait, so a function of buffers runs eagerly on [`StridedBuffer`] and without memory on
+/// [`SymbolicBuffer`]. There is no way from here to a pointer.
+pub trait Buffer: Clone + Sized + std::fmt::Debug {
+    /// Dtype, device, shape and strides.
+    fn meta(&self) -> &Meta;
+
+    /// The same memory under another layout; layouts come from the view methods, which check them.
+    #[doc(hidden)]
+    fn with_layout(&self, layout: Layout) -> Self;
+
+    /// Runs or records an op; one operand a parameter of `op`, one buffer a result.
+    ///
+    /// # Errors
+    /// Operands that do not broadcast, promote or share a device; a device that fails.
+    #[doc(hidden)]
+    fn call<const N: usize>(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<[Self; N]>;
+
+    /// The same into existing buffers.
+    ///
+    /// # Errors
+    /// As `call`; outputs of another shape, that cannot take the result's dtype, or that overlap an input partly.
+    #[doc(hidden)]
+    fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()>;
+}

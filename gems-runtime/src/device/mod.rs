@@ -1,0 +1,26 @@
+//! Devices: the CPU, and CUDA devices by ordinal.
+
+#[cfg(feature = "cuda")]
+pub mod cuda;
+
+use std::fmt;
+
+/// Where memory is and kernels run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Device {
+    /// Host memory and the CPU back end.
+    #[default]
+    Cpu,
+    /// The CUDA device with this ordinal.
+    Cuda(u32),
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Device::Cpu => f.pad("cpu"),
+            Device::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
+        }
+    }
+}

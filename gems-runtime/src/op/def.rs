@@ -1,0 +1,108 @@
+//! Static description of an op: schema, promotion, device text, CPU loops.
+
+use crate::dtype::{DType, DTypeSet, Kind};
+use crate::op::{CpuKernel, DeviceFn};
+
+/// Everything the runtime knows about an annotated function.
+///
+/// Written by `#[pointwise_dynamic]`, one `static` an op; two ops are the same if they are the same `static`.
+#[derive(Debug)]
+pub struct OpDef {
+    /// The function's name.
+    pub name: &'static str,
+    /// The function's doc comment, lines joined by newlines.
+    pub doc: &'static str,
+    /// The function as the author wrote it, for display.
+    pub rust_source: &'static str,
+    /// Arguments in the order of the signature.
+    pub params: &'static [ParamDef],
+    /// Results in the order of the returned tuple.
+    pub outputs: &'static [OutputDef],
+    /// How the dtypes of the arguments make the dtypes of computation and results.
+    pub promote: Promote,
+    /// Dtypes that the common dtype may have.
+    pub dtypes: DTypeSet,
+    /// The CUDA C++ form.
+    pub device: &'static DeviceFn,
+    /// The CPU loop for a computation dtype, if the function has one.
+    pub cpu: fn(DType) -> Option<CpuKernel>,
+}
+
+/// One argument of an op.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParamDef {
+    /// The Rust name.
+    pub name: &'static str,
+    /// Buffer-or-number, or always a number.
+    pub role: Role,
+    /// The type in the signature.
+    pub ty: TypeRef,
+    /// Whether the argument's dtype takes part in promotion.
+    pub promotes: bool,
+    /// Dtypes that the argument may have; checked for arguments that do not take part in promotion.
+    pub accepts: DTypeSet,
+}
+
+/// Whether an argument may be a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A buffer or a number.
+    Tensor,
+    /// Always a number (`#[param]`).
+    Number,
+}
+
+/// One result of an op.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputDef {
+    /// Name in generated code and in errors.
+    pub name: &'static str,
+    /// The type in the signature.
+    pub ty: TypeRef,
+    /// The parameter whose dtype the result has, whatever the common dtype is (in-place state of optimizers).
+    pub like: Option<usize>,
+}
+
+/// A type as the signature names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TypeRef {
+    /// The type parameter `T`.
+    Generic,
+    /// `T::Real`: the parts of `T` if that is complex, else `T`.
+    Real,
+    /// `T::Complex`: the complex type with parts of `T`.
+    Complex,
+    /// A concrete type.
+    Fixed(DType),
+}
+
+/// Promotion rule of an op.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promote {
+    /// One of PyTorch's six promotion kinds.
+    pub kind: Kind,
+    /// What the type parameter is at run time.
+    pub compute: Compute,
+}
+
+/// What the type parameter of an op stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compute {
+    /// The arithmetic dtype: f32 for 1- and 2-byte floats.
+    OpMath,
+    /// The stored dtype itself; for functions on bits.
+    Storage,
+}
+
+impl OpDef {
+    /// Arguments that may be buffers.
+    pub fn tensors(&self) -> impl Iterator<Item = (usize, &ParamDef)> {
+        self.params.iter().enumerate().filter(|(_, param)| param.role == Role::Tensor)
+    }
+
+    /// The position of the parameter of this name.
+    #[must_use]
+    pub fn param(&self, name: &str) -> Option<usize> {
+        self.params.iter().position(|param| param.name == name)
+    }
+}

@@ -1,0 +1,59 @@
+//! CUDA C++ text of one annotated function, with its needs.
+//!
+//! The text is fixed at build time and is generic in `T`; the emitter supplies the alias, the names of callees
+//! and the prelude pieces. It is never edited otherwise.
+
+use crate::dtype::DType;
+use crate::op::TypeRef;
+
+/// A device function: the C++ form of an annotated Rust function.
+#[derive(Debug)]
+pub struct DeviceFn {
+    /// The Rust name.
+    pub name: &'static str,
+    /// `module_path!()` of the Rust function.
+    pub module: &'static str,
+    /// `file!()` of the Rust function.
+    pub file: &'static str,
+    /// The text of the definition, in order.
+    pub pieces: &'static [Piece],
+    /// Prelude functions that the text calls.
+    pub uses: &'static [Use],
+    /// Device functions that the text calls; [`Piece::Call`] counts in this list.
+    pub calls: &'static [&'static DeviceFn],
+}
+
+/// Part of the text of a device function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Verbatim text, with newlines.
+    Text(&'static str),
+    /// The name that the emitter gave to this function.
+    Name,
+    /// The name that the emitter gave to the n-th function of `calls`.
+    Call(usize),
+    /// The following text line comes from this line of `file`.
+    Line(u32),
+}
+
+/// A prelude function in use, with the types it is overloaded on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// Name in the prelude, such as `exp`.
+    pub name: &'static str,
+    /// The types that select the overload: the operand's, or (to, from) for `cast`.
+    pub types: &'static [TypeRef],
+}
+
+impl TypeRef {
+    /// The dtype that this type is when the type parameter is `compute`.
+    #[must_use]
+    pub const fn resolve(self, compute: DType) -> DType {
+        match self {
+            TypeRef::Generic => compute,
+            TypeRef::Real => compute.real(),
+            TypeRef::Complex => compute.complex(),
+            TypeRef::Fixed(dtype) => dtype,
+        }
+    }
+}

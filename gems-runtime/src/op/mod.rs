@@ -1,0 +1,13 @@
+//! What the macro leaves in the program for each annotated function.
+
+mod cpu;
+mod def;
+mod device_fn;
+mod operand;
+mod registry;
+
+pub use cpu::{CpuKernel, Lane, Pointwise, cpu_kernel};
+pub use def::{Compute, OpDef, OutputDef, ParamDef, Promote, Role, TypeRef};
+pub use device_fn::{DeviceFn, Piece, Use};
+pub use operand::Operand;
+pub use registry::Registry;
