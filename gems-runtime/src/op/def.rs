@@ -22,6 +22,11 @@ pub struct OpDef {
     pub promote: Promote,
     /// Dtypes that the common dtype may have.
     pub dtypes: DTypeSet,
+    /// What becomes of a number that an integer computation dtype cannot hold.
+    pub numbers: Numbers,
+    /// The parameters that vote on the layout of results, in order; numbers among them vote as 0-d buffers.
+    /// Buffers of other parameters vote after these, their numbers not at all.
+    pub vote: &'static [usize],
     /// The CUDA C++ form.
     pub device: &'static DeviceFn,
     /// The CPU loop for a computation dtype, if the function has one.
@@ -92,6 +97,18 @@ pub enum Compute {
     OpMath,
     /// The stored dtype itself; for functions on bits.
     Storage,
+}
+
+/// What becomes of a number that an integer computation dtype cannot hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Numbers {
+    /// It is reduced modulo 2^width: arithmetic.
+    #[default]
+    Wrap,
+    /// It keeps its value: comparisons.
+    Exact,
+    /// It becomes the nearest value of the dtype: clamping.
+    Saturate,
 }
 
 impl OpDef {
