@@ -117,7 +117,7 @@ fn infer_unnamed(op: &OpDef, arguments: &[Argument<'_>], given: &[&Meta]) -> Res
         });
     }
     let outputs = if given.is_empty() {
-        let layout = new_layout(op, arguments, &shape, None)?;
+        let layout = new_layout(op, arguments, &shape)?;
         dtypes.into_iter().map(|dtype| Meta { dtype, device, layout: layout.clone() }).collect()
     } else {
         given_outputs(op, arguments, given, &shape, &results)?
@@ -316,15 +316,9 @@ fn check_number(param: &ParamDef, number: Scalar, lane: DType) -> Result<()> {
 }
 
 /// The layout that the operands' vote gives to new outputs.
-fn new_layout(
-    op: &OpDef,
-    arguments: &[Argument<'_>],
-    shape: &Shape,
-    output: Option<&Layout>,
-) -> Result<Layout> {
+fn new_layout(op: &OpDef, arguments: &[Argument<'_>], shape: &Shape) -> Result<Layout> {
     const NUMBER: Entry<'static> = Entry { shape: &[], strides: &[] };
     let mut entries: SmallVec<[Entry<'_>; 8]> = SmallVec::new();
-    entries.extend(output.map(Entry::from));
     let listed = op.vote.iter().copied();
     let unlisted = (0..op.params.len()).filter(|index| !op.vote.contains(index));
     for (index, votes) in listed.map(|i| (i, true)).chain(unlisted.map(|i| (i, false))) {
@@ -366,7 +360,7 @@ fn given_outputs(
                 return Ok((*meta).clone());
             }
             if meta.layout.numel() == 0 {
-                let layout = new_layout(op, arguments, shape, None)?;
+                let layout = new_layout(op, arguments, shape)?;
                 return Ok(Meta { layout, ..(*meta).clone() });
             }
             let message = format!(
