@@ -1,5 +1,6 @@
 //! Buffers: a dtype and a strided layout on a device, with memory behind it or without.
 
+mod display;
 mod meta;
 mod storage;
 mod strided;
@@ -7,9 +8,12 @@ mod symbolic;
 mod views;
 
 pub use meta::Meta;
+pub(crate) use storage::HostMemory;
 pub use storage::Storage;
 pub use strided::StridedBuffer;
+pub(crate) use symbolic::exact;
 pub use symbolic::SymbolicBuffer;
+pub use views::Views;
 
 use crate::error::Result;
 use crate::layout::Layout;

@@ -3,12 +3,12 @@
 //! The same function serves eager and symbolic calls, so their answers can't differ.
 //! Decides nothing about kernels; allocates nothing up to rank 6 and 8 operands.
 
-use crate::buffer::Meta;
+use crate::buffer::{Buffer, Meta};
 use crate::device::Device;
 use crate::dtype::{self, Category, DType, Kind, Scalar, Tier, Tiered};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{self, Entry, Layout, Shape};
-use crate::op::{Compute, Numbers, OpDef, ParamDef, Role, TypeRef};
+use crate::op::{Compute, Numbers, OpDef, Operand, ParamDef, Role, TypeRef};
 use smallvec::SmallVec;
 
 /// What planning may know of one operand.
@@ -18,6 +18,18 @@ pub enum Argument<'a> {
     Buffer(&'a Meta),
     /// A host number.
     Number(Scalar),
+}
+
+/// The operands of a call as planning sees them.
+#[must_use]
+pub fn arguments<'a, B: Buffer>(operands: &[Operand<'a, B>]) -> SmallVec<[Argument<'a>; 8]> {
+    operands
+        .iter()
+        .map(|operand| match operand {
+            Operand::Buffer(buffer) => Argument::Buffer(buffer.meta()),
+            Operand::Scalar(number) => Argument::Number(*number),
+        })
+        .collect()
 }
 
 /// How one parameter reaches the function.
