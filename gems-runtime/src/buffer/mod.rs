@@ -11,13 +11,13 @@ pub use meta::Meta;
 pub(crate) use storage::HostMemory;
 pub use storage::Storage;
 pub use strided::StridedBuffer;
-pub(crate) use symbolic::exact;
 pub use symbolic::SymbolicBuffer;
 pub use views::Views;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
 use crate::op::{OpDef, Operand};
+use smallvec::SmallVec;
 
 /// What ops and views need of a buffer.
 ///
@@ -36,7 +36,21 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
     /// # Errors
     /// Operands that do not broadcast, promote or share a device; a device that fails.
     #[doc(hidden)]
-    fn call<const N: usize>(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<[Self; N]>;
+    fn run(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<SmallVec<[Self; 2]>>;
+
+    /// [`Buffer::run`] for a known number of results.
+    ///
+    /// # Errors
+    /// As `run`.
+    #[doc(hidden)]
+    fn call<const N: usize>(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<[Self; N]> {
+        let outputs = Self::run(op, operands)?.into_vec();
+        let count = outputs.len();
+        <[Self; N]>::try_from(outputs).map_err(|_| {
+            let message = format!("gives {count} results, {N} were asked for");
+            Error::new(ErrorKind::Value, message).in_op(op.name)
+        })
+    }
 
     /// The same into existing buffers.
     ///

@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::exec;
 use crate::layout::Layout;
 use crate::op::{OpDef, Operand};
+use smallvec::SmallVec;
 use std::fmt;
 
 /// Any strided view of memory on a device.
@@ -239,7 +240,7 @@ impl Buffer for StridedBuffer {
         StridedBuffer { meta: Meta { layout, ..self.meta.clone() }, storage: self.storage.clone() }
     }
 
-    fn call<const N: usize>(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<[Self; N]> {
+    fn run(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<SmallVec<[Self; 2]>> {
         exec::call(op, operands)
     }
 

@@ -5,7 +5,7 @@
 use crate::buffer::{Buffer, Meta};
 use crate::device::Device;
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::layout::Layout;
 use crate::op::{OpDef, Operand};
 use crate::plan::{self, Argument};
@@ -82,11 +82,9 @@ impl Buffer for SymbolicBuffer {
         SymbolicBuffer { meta: Meta { layout, ..self.meta.clone() } }
     }
 
-    fn call<const N: usize>(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<[Self; N]> {
+    fn run(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<SmallVec<[Self; 2]>> {
         let inference = plan::infer(op, &plan::arguments(operands), &[])?;
-        let outputs: SmallVec<[Self; 2]> =
-            inference.outputs.into_iter().map(|meta| SymbolicBuffer { meta }).collect();
-        exact(op, outputs)
+        Ok(inference.outputs.into_iter().map(|meta| SymbolicBuffer { meta }).collect())
     }
 
     fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()> {
@@ -97,14 +95,6 @@ impl Buffer for SymbolicBuffer {
         }
         Ok(())
     }
-}
-
-/// The outputs as an array, if the caller counted right.
-pub(crate) fn exact<B, const N: usize>(op: &OpDef, outputs: SmallVec<[B; 2]>) -> Result<[B; N]> {
-    let count = outputs.len();
-    <[B; N]>::try_from(outputs.into_vec()).map_err(|_| {
-        Error::new(ErrorKind::Value, format!("gives {count} results, {N} were asked for")).in_op(op.name)
-    })
 }
 
 impl fmt::Display for SymbolicBuffer {
