@@ -14,6 +14,7 @@ pub use strided::StridedBuffer;
 pub use symbolic::SymbolicBuffer;
 pub use views::Views;
 
+use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
 use crate::op::{OpDef, Operand};
@@ -33,10 +34,16 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
 
     /// Runs or records an op; one operand a parameter of `op`, one buffer a result.
     ///
+    /// `dtype` is the dtype of new results where the caller chooses it, as in a conversion.
+    ///
     /// # Errors
     /// Operands that do not broadcast, promote or share a device; a device that fails.
     #[doc(hidden)]
-    fn run(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<SmallVec<[Self; 2]>>;
+    fn run(
+        op: &'static OpDef,
+        operands: &[Operand<'_, Self>],
+        dtype: Option<DType>,
+    ) -> Result<SmallVec<[Self; 2]>>;
 
     /// [`Buffer::run`] for a known number of results.
     ///
@@ -44,7 +51,7 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
     /// As `run`.
     #[doc(hidden)]
     fn call<const N: usize>(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<[Self; N]> {
-        let outputs = Self::run(op, operands)?.into_vec();
+        let outputs = Self::run(op, operands, None)?.into_vec();
         let count = outputs.len();
         <[Self; N]>::try_from(outputs).map_err(|_| {
             let message = format!("gives {count} results, {N} were asked for");

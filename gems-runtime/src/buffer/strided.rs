@@ -240,8 +240,12 @@ impl Buffer for StridedBuffer {
         StridedBuffer { meta: Meta { layout, ..self.meta.clone() }, storage: self.storage.clone() }
     }
 
-    fn run(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<SmallVec<[Self; 2]>> {
-        exec::call(op, operands)
+    fn run(
+        op: &'static OpDef,
+        operands: &[Operand<'_, Self>],
+        dtype: Option<DType>,
+    ) -> Result<SmallVec<[Self; 2]>> {
+        exec::call(op, operands, dtype)
     }
 
     fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()> {

@@ -8,7 +8,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::layout::Layout;
 use crate::op::{OpDef, Operand};
-use crate::plan::{self, Argument};
+use crate::plan::{self, Outputs};
 use smallvec::SmallVec;
 use std::fmt;
 
@@ -82,14 +82,18 @@ impl Buffer for SymbolicBuffer {
         SymbolicBuffer { meta: Meta { layout, ..self.meta.clone() } }
     }
 
-    fn run(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<SmallVec<[Self; 2]>> {
-        let inference = plan::infer(op, &plan::arguments(operands), &[])?;
+    fn run(
+        op: &'static OpDef,
+        operands: &[Operand<'_, Self>],
+        dtype: Option<DType>,
+    ) -> Result<SmallVec<[Self; 2]>> {
+        let inference = plan::infer(op, &plan::arguments(operands), Outputs::New { dtype })?;
         Ok(inference.outputs.into_iter().map(|meta| SymbolicBuffer { meta }).collect())
     }
 
     fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()> {
         let given: SmallVec<[&Meta; 2]> = outputs.iter().map(|output| &output.meta).collect();
-        let inference = plan::infer(op, &plan::arguments(operands), &given)?;
+        let inference = plan::infer(op, &plan::arguments(operands), Outputs::Given(&given))?;
         for (output, meta) in outputs.iter_mut().zip(inference.outputs) {
             output.meta = meta;
         }

@@ -15,7 +15,7 @@ use crate::dtype::{self, DType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{self, Overlap, Region};
 use crate::op::{OpDef, Operand};
-use crate::plan::{self, Inference, Placement, Plan, Source};
+use crate::plan::{self, Inference, Outputs, Placement, Plan, Source};
 use smallvec::SmallVec;
 
 /// The bytes of a number in some dtype, little endian.
@@ -25,8 +25,9 @@ pub(crate) type ValueBytes = [u8; 16];
 pub(crate) fn call(
     op: &'static OpDef,
     operands: &[Operand<'_, StridedBuffer>],
+    dtype: Option<DType>,
 ) -> Result<SmallVec<[StridedBuffer; 2]>> {
-    let inference = plan::infer(op, &plan::arguments(operands), &[])?;
+    let inference = plan::infer(op, &plan::arguments(operands), Outputs::New { dtype })?;
     let outputs = inference.outputs.iter().map(StridedBuffer::allocate).collect::<Result<SmallVec<[_; 2]>>>();
     let outputs = outputs.map_err(|error| error.in_op(op.name))?;
     let inputs: SmallVec<[_; 8]> = operands.iter().map(Input::of).collect();
@@ -41,7 +42,7 @@ pub(crate) fn call_out(
     outputs: &mut [&mut StridedBuffer],
 ) -> Result<()> {
     let given: SmallVec<[&Meta; 2]> = outputs.iter().map(|output| output.meta()).collect();
-    let inference = plan::infer(op, &plan::arguments(operands), &given)?;
+    let inference = plan::infer(op, &plan::arguments(operands), Outputs::Given(&given))?;
     write_into(op, &inference, operands, outputs).map_err(|error| error.in_op(op.name))
 }
 

@@ -27,6 +27,8 @@ pub struct OpDef {
     /// The parameters that vote on the layout of results, in order; numbers among them vote as 0-d buffers.
     /// Buffers of other parameters vote after these, their numbers not at all.
     pub vote: &'static [usize],
+    /// Whether given outputs may have any dtype: conversions and fills.
+    pub casts_freely: bool,
     /// The CUDA C++ form.
     pub device: &'static DeviceFn,
     /// The CPU loop for a computation dtype, if the function has one.

@@ -20,6 +20,18 @@ pub enum Argument<'a> {
     Number(Scalar),
 }
 
+/// Where the results of a call go.
+#[derive(Clone, Copy, Debug)]
+pub enum Outputs<'a> {
+    /// Into new buffers, of this dtype where the caller chooses it.
+    New {
+        /// The dtype of all results, instead of the promoted one.
+        dtype: Option<DType>,
+    },
+    /// Into these.
+    Given(&'a [&'a Meta]),
+}
+
 /// The operands of a call as planning sees them.
 #[must_use]
 pub fn arguments<'a, B: Buffer>(operands: &[Operand<'a, B>]) -> SmallVec<[Argument<'a>; 8]> {
@@ -87,17 +99,19 @@ impl Inference {
 
 /// Dtypes, shape and strides of the results of `op`.
 ///
-/// `given` are the buffers to write to, none for new ones.
-///
 /// # Errors
 /// Operands without a common dtype, shape or device; a dtype that the op does not take; given outputs that cannot
 /// take the result.
-pub fn infer(op: &OpDef, arguments: &[Argument<'_>], given: &[&Meta]) -> Result<Inference> {
-    infer_unnamed(op, arguments, given).map_err(|error| error.in_op(op.name))
+pub fn infer(op: &OpDef, arguments: &[Argument<'_>], outputs: Outputs<'_>) -> Result<Inference> {
+    infer_unnamed(op, arguments, outputs).map_err(|error| error.in_op(op.name))
 }
 
-fn infer_unnamed(op: &OpDef, arguments: &[Argument<'_>], given: &[&Meta]) -> Result<Inference> {
+fn infer_unnamed(op: &OpDef, arguments: &[Argument<'_>], wanted: Outputs<'_>) -> Result<Inference> {
     check_roles(op, arguments)?;
+    let given = match wanted {
+        Outputs::New { .. } => &[],
+        Outputs::Given(given) => given,
+    };
     let device = common_device(op, arguments, given)?;
     let common = common_dtype(op, arguments)?;
     let promotion = Promotion::of(op, common);
@@ -128,11 +142,13 @@ fn infer_unnamed(op: &OpDef, arguments: &[Argument<'_>], given: &[&Meta]) -> Res
             _ => result,
         });
     }
-    let outputs = if given.is_empty() {
-        let layout = new_layout(op, arguments, &shape)?;
-        dtypes.into_iter().map(|dtype| Meta { dtype, device, layout: layout.clone() }).collect()
-    } else {
-        given_outputs(op, arguments, given, &shape, &results)?
+    let outputs = match wanted {
+        Outputs::New { dtype: chosen } => {
+            let layout = new_layout(op, arguments, &shape)?;
+            let meta = |dtype| Meta { dtype: chosen.unwrap_or(dtype), device, layout: layout.clone() };
+            dtypes.into_iter().map(meta).collect()
+        }
+        Outputs::Given(given) => given_outputs(op, arguments, given, &shape, &results)?,
     };
     Ok(Inference { device, compute, inputs, results, outputs })
 }
@@ -361,7 +377,7 @@ fn given_outputs(
         .zip(given)
         .zip(results)
         .map(|((output, meta), &result)| {
-            if !dtype::can_cast(result, meta.dtype) {
+            if !op.casts_freely && !dtype::can_cast(result, meta.dtype) {
                 let message = format!(
                     "result is {result}, which output `{}` of {} cannot take; give an output of {result}",
                     output.name, meta.dtype

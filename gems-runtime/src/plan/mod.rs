@@ -10,6 +10,6 @@ mod schedule;
 mod spec;
 
 pub use explain::explain;
-pub use infer::{Argument, Inference, Input, Source, arguments, infer};
+pub use infer::{Argument, Inference, Input, Outputs, Source, arguments, infer};
 pub use schedule::{Placement, needs_i64_index, schedule};
 pub use spec::{Access, Class, IndexWidth, KernelSpec, LaunchArgs, OperandSpec, OutputSpec, Plan};
