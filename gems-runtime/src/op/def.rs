@@ -1,7 +1,10 @@
 //! Static description of an op: schema, promotion, device text, CPU loops.
 
 use crate::dtype::{DType, DTypeSet, Kind};
+use crate::emit;
+use crate::error::Result;
 use crate::op::{CpuKernel, DeviceFn};
+use crate::plan;
 
 /// Everything the runtime knows about an annotated function.
 ///
@@ -117,6 +120,15 @@ impl OpDef {
     /// Arguments that may be buffers.
     pub fn tensors(&self) -> impl Iterator<Item = (usize, &ParamDef)> {
         self.params.iter().enumerate().filter(|(_, param)| param.role == Role::Tensor)
+    }
+
+    /// The kernel for contiguous operands of the op's most usual dtype, as CUDA C++.
+    ///
+    /// # Errors
+    /// The function calls something that the prelude does not have.
+    pub fn cuda_source(&'static self) -> Result<String> {
+        let (_, plan) = plan::representative(self)?;
+        Ok(emit::source(&plan.spec)?.text)
     }
 
     /// The position of the parameter of this name.

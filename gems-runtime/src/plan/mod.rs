@@ -6,10 +6,12 @@
 
 mod explain;
 mod infer;
+mod preview;
 mod schedule;
 mod spec;
 
 pub use explain::explain;
 pub use infer::{Argument, Inference, Input, Outputs, Source, arguments, infer};
+pub use preview::{preview, representative};
 pub use schedule::{Placement, needs_i64_index, schedule};
 pub use spec::{Access, Class, IndexWidth, KernelSpec, LaunchArgs, OperandSpec, OutputSpec, Plan};
