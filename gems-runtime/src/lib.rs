@@ -18,12 +18,8 @@ pub mod plan;
 
 pub mod emit;
 
-pub mod compile;
-pub mod config;
 pub mod device;
 
-mod exec;
-
 #[doc(hidden)]
-#[path = "private.rs"]
-pub mod __private;
+pub mod exec;
+

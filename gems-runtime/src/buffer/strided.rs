@@ -62,7 +62,11 @@ impl StridedBuffer {
     /// # Errors
     /// `Shape` if the number of elements overflows; `Memory`; `Driver` if the device cannot be used.
     pub fn zeros(dtype: DType, shape: &[usize], device: Device) -> Result<StridedBuffer> {
-        StridedBuffer::allocate(&Meta { dtype, device, layout: Layout::contiguous(shape)? })
+        let buffer = StridedBuffer::allocate(&Meta { dtype, device, layout: Layout::contiguous(shape)? })?;
+        if device != Device::Cpu {
+            exec::zero(&buffer.storage)?;
+        }
+        Ok(buffer)
     }
 
     /// A contiguous buffer in which every element is `value`, converted to `dtype`.
@@ -79,7 +83,7 @@ impl StridedBuffer {
         Ok(buffer)
     }
 
-    /// Zeroed memory for a layout whose elements start at offset 0.
+    /// Memory of unspecified content for a layout whose elements start at offset 0.
     pub(crate) fn allocate(meta: &Meta) -> Result<StridedBuffer> {
         let elements = meta.layout.span().map_or(0, |(_, high)| high.unsigned_abs() + 1);
         let bytes = elements.checked_mul(meta.dtype.size()).ok_or_else(|| {

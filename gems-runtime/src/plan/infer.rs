@@ -351,7 +351,7 @@ fn new_layout(op: &OpDef, arguments: &[Argument<'_>], shape: &Shape) -> Result<L
     let unlisted = (0..op.params.len()).filter(|index| !op.vote.contains(index));
     for (index, votes) in listed.map(|i| (i, true)).chain(unlisted.map(|i| (i, false))) {
         match arguments.get(index) {
-            Some(Argument::Buffer(meta)) => entries.push(Entry::from(&meta.layout)),
+            Some(Argument::Buffer(meta)) => entries.push(Entry { shape: meta.layout.shape(), strides: meta.layout.strides() }),
             Some(Argument::Number(_)) if votes => entries.push(NUMBER),
             _ => {}
         }

@@ -30,8 +30,10 @@ pub fn preview(op: &'static OpDef, arguments: &[Argument<'_>]) -> Result<(Infere
             _ => None,
         })
         .collect();
-    let outputs: SmallVec<[Placement<'_>; 2]> = inference.outputs.iter().map(place).collect();
-    let plan = schedule(op, &inference, &inputs, &outputs, true)?;
+    let plan = {
+        let outputs: SmallVec<[Placement<'_>; 2]> = inference.outputs.iter().map(place).collect();
+        schedule(op, &inference, &inputs, &outputs, true)?
+    };
     Ok((inference, plan))
 }
 
