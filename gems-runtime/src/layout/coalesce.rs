@@ -58,7 +58,9 @@ fn magnitudes(strides: &[&[isize]], axis: usize) -> impl Iterator<Item = usize> 
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_wrap, reason = "numbers in tests are small")]
 mod tests {
+    use super::super::tests::indices;
     use super::*;
     use proptest::prelude::*;
 
@@ -104,16 +106,13 @@ mod tests {
 
     /// Offsets of every operand at every index, sorted.
     fn addresses(shape: &[usize], strides: &[&[isize]]) -> Vec<Vec<isize>> {
-        let mut all = vec![vec![0; strides.len()]];
-        for (axis, &extent) in shape.iter().enumerate() {
-            let step = |from: &Vec<isize>, index: usize| -> Vec<isize> {
-                from.iter()
-                    .zip(strides)
-                    .map(|(from, strides)| from + strides[axis] * index as isize)
-                    .collect()
-            };
-            all = all.iter().flat_map(|from| (0..extent).map(move |index| step(from, index))).collect();
-        }
+        let at = |index: &Vec<usize>, strides: &[isize]| {
+            index.iter().zip(strides).map(|(&i, stride)| i as isize * stride).sum()
+        };
+        let mut all: Vec<Vec<isize>> = indices(shape)
+            .iter()
+            .map(|index| strides.iter().map(|strides| at(index, strides)).collect())
+            .collect();
         all.sort();
         all
     }

@@ -11,6 +11,7 @@
 mod broadcast;
 mod coalesce;
 mod overlap;
+mod reshape;
 mod strides;
 mod views;
 mod vote;
@@ -168,8 +169,60 @@ fn shape_error(message: String) -> Error {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_wrap, reason = "numbers in tests are small")]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    /// Every index of a shape, the last axis fastest.
+    pub(super) fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
+        shape.iter().fold(vec![vec![]], |all, &extent| {
+            let longer = |index: &Vec<usize>, i| index.iter().copied().chain([i]).collect();
+            all.iter().flat_map(|index| (0..extent).map(move |i| longer(index, i))).collect()
+        })
+    }
+
+    /// The offset of one element.
+    pub(super) fn offset_at(layout: &Layout, index: &[usize]) -> isize {
+        layout.offset
+            + index.iter().zip(&layout.strides).map(|(&i, stride)| i as isize * stride).sum::<isize>()
+    }
+
+    /// The offsets of all elements, in the order of `indices`.
+    pub(super) fn offsets(layout: &Layout) -> Vec<isize> {
+        indices(&layout.shape).iter().map(|index| offset_at(layout, index)).collect()
+    }
+
+    /// Layouts of few elements, with strides as odd as the invariants allow.
+    pub(super) fn any_layout() -> impl Strategy<Value = Layout> {
+        let axis = prop_oneof![
+            8 => (0usize..5, -9isize..10),
+            1 => (0usize..2, prop_oneof![Just(isize::MIN), Just(isize::MAX)]),
+        ];
+        (prop::collection::vec(axis, 0..5), -20isize..20).prop_filter_map("no layout", |(axes, offset)| {
+            let (shape, strides): (Vec<_>, Vec<_>) = axes.into_iter().unzip();
+            Layout::new(&shape, &strides, offset).ok()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn span_is_the_range_of_offsets(layout in any_layout()) {
+            let all = offsets(&layout);
+            prop_assert_eq!(layout.span(), all.iter().min().copied().zip(all.iter().max().copied()));
+            prop_assert_eq!(layout.numel(), all.len());
+            prop_assert_eq!(layout.is_empty(), all.is_empty());
+        }
+
+        #[test]
+        fn dense_and_contiguous_are_what_the_offsets_say(layout in any_layout()) {
+            let mut all = offsets(&layout);
+            let steps = |all: &[isize]| all.windows(2).all(|pair| pair[1] == pair[0] + 1);
+            prop_assert_eq!(layout.is_contiguous(), steps(&all));
+            all.sort_unstable();
+            prop_assert_eq!(layout.is_dense(), steps(&all));
+        }
+    }
 
     #[test]
     fn contiguous_is_row_major() {

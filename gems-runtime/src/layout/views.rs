@@ -1,11 +1,10 @@
 //! Views: other shapes and orders of the same elements.
 //!
 //! Every method returns a layout whose elements are among those of `self` (or says why there is none), so a view never
-//! leaves the storage. Axes count from 0, or from the end if negative. None of them copies: `reshape` fails where strides
-//! cannot express the result.
+//! leaves the storage. Axes count from 0, or from the end if negative. None of them copies.
 
 use super::strides::extent;
-use super::{Layout, Shape, Strides, broadcast_strides, check_shape, contiguous_strides, shape_error};
+use super::{Layout, Shape, broadcast_strides, check_shape, shape_error};
 use crate::error::Result;
 use smallvec::SmallVec;
 
@@ -264,49 +263,6 @@ impl Layout {
         }
     }
 
-    /// The same elements in row-major order under another shape; one extent may be -1 and follows from the others.
-    ///
-    /// # Errors
-    /// Another number of elements, an extent that does not follow, or strides that cannot express the shape.
-    pub fn reshape(&self, shape: &[isize]) -> Result<Layout> {
-        let shape = self.complete(shape)?;
-        check_shape(&shape)?;
-        let strides = if shape == self.shape {
-            self.strides.clone()
-        } else if self.is_empty() {
-            contiguous_strides(&shape)
-        } else {
-            self.regrouped(&shape).ok_or_else(|| {
-                shape_error(format!(
-                    "cannot view {:?} with strides {:?} as {shape:?}; copy it first",
-                    self.shape(),
-                    self.strides()
-                ))
-            })?
-        };
-        Ok(Layout { shape, strides, offset: self.offset })
-    }
-
-    /// Axes `start` to `end`, both included, as one; a rank-0 layout becomes rank 1.
-    ///
-    /// # Errors
-    /// An axis out of range, `start` behind `end`, or strides that cannot express the shape.
-    pub fn flatten(&self, start: isize, end: isize) -> Result<Layout> {
-        if self.rank() == 0 {
-            return self.unsqueeze(0);
-        }
-        let (start, end) = (self.axis(start)?, self.axis(end)?);
-        if start > end {
-            return Err(shape_error(format!(
-                "cannot flatten axes {start} to {end} of {:?}; give the outer one first",
-                self.shape()
-            )));
-        }
-        let merged = self.shape[start..=end].iter().product();
-        let shape = self.shape[..start].iter().chain([&merged]).chain(&self.shape[end + 1..]);
-        self.reshape(&shape.map(|&size| extent(size)).collect::<Strides>())
-    }
-
     /// Elements whose indices on axes `a` and `b` differ by `offset` (`b` is ahead), as a new last axis.
     ///
     /// # Errors
@@ -364,13 +320,13 @@ impl Layout {
         layout
     }
 
-    fn remove(&mut self, axis: usize) {
+    pub(super) fn remove(&mut self, axis: usize) {
         self.shape.remove(axis);
         self.strides.remove(axis);
     }
 
     /// The axis that a number from 0, or from the end, means.
-    fn axis(&self, axis: isize) -> Result<usize> {
+    pub(super) fn axis(&self, axis: isize) -> Result<usize> {
         from_end(axis, self.rank()).filter(|&axis| axis < self.rank()).ok_or_else(|| {
             shape_error(match self.rank() {
                 0 => format!("axis {axis} is out of range: a layout of rank 0 has no axis"),
@@ -398,61 +354,6 @@ impl Layout {
         }
         Ok(distinct)
     }
-
-    /// The shape with its -1 filled in, checked to have the same number of elements.
-    fn complete(&self, shape: &[isize]) -> Result<Shape> {
-        let fail =
-            |reason: &str| shape_error(format!("cannot view {:?} as {shape:?}: {reason}", self.shape()));
-        let numel = self.numel();
-        let mut unknown = None;
-        let mut known = 1usize;
-        let mut complete = Shape::with_capacity(shape.len());
-        for (axis, &size) in shape.iter().enumerate() {
-            match usize::try_from(size) {
-                Ok(size) => known = known.saturating_mul(size),
-                Err(_) if size == -1 && unknown.is_none() => unknown = Some(axis),
-                Err(_) => return Err(fail("one extent may be -1, all others are 0 or more")),
-            }
-            complete.push(size.unsigned_abs());
-        }
-        if let Some(axis) = unknown {
-            if known == 0 {
-                return Err(fail("-1 may be anything beside an extent of 0; write the extent"));
-            }
-            complete[axis] = numel / known;
-            known = known.saturating_mul(complete[axis]);
-        }
-        if known != numel {
-            return Err(fail(&format!("it has {numel} elements; keep their number")));
-        }
-        Ok(complete)
-    }
-
-    /// Strides for another shape of the same, nonzero number of elements, if its axes only cut runs of axes that lie
-    /// behind each other.
-    fn regrouped(&self, shape: &[usize]) -> Option<Strides> {
-        let mut strides = Strides::from_elem(1, shape.len());
-        let mut targets = (0..shape.len()).rev().peekable();
-        let mut own = self.squeeze_all();
-        while let (Some(mut run), Some(stride)) = (own.shape.pop(), own.strides.pop()) {
-            while let (Some(&outer), Some(&outer_stride)) = (own.shape.last(), own.strides.last()) {
-                if stride.checked_mul(extent(run)) != Some(outer_stride) {
-                    break;
-                }
-                run *= outer;
-                own.remove(own.rank() - 1);
-            }
-            let mut covered = 1;
-            while let Some(axis) = targets.next_if(|&axis| covered < run || shape[axis] == 1) {
-                strides[axis] = stride.saturating_mul(extent(covered));
-                covered *= shape[axis];
-            }
-            if covered != run {
-                return None;
-            }
-        }
-        Some(strides)
-    }
 }
 
 /// The index that a number from 0, or from the end if negative, means; may be past the end.
@@ -460,5 +361,293 @@ fn from_end(index: isize, len: usize) -> Option<usize> {
     match usize::try_from(index) {
         Ok(index) => Some(index),
         Err(_) => len.checked_sub(index.unsigned_abs()),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::cast_possible_wrap, clippy::cast_sign_loss, reason = "numbers in tests are small")]
+mod tests {
+    use super::super::tests::{any_layout, indices, offset_at, offsets};
+    use super::*;
+    use crate::layout::Strides;
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    fn layout(shape: &[usize]) -> Layout {
+        Layout::contiguous(shape).unwrap()
+    }
+
+    /// A view has this shape, is a valid layout, and shows at each index the element of `source` at the mapped one.
+    #[track_caller]
+    fn check(source: &Layout, view: &Layout, shape: &[usize], map: impl Fn(&[usize]) -> Vec<usize>) {
+        assert_eq!(view.shape(), shape);
+        assert!(Layout::new(view.shape(), view.strides(), view.offset()).is_ok(), "{view:?}");
+        for index in indices(shape) {
+            assert_eq!(offset_at(view, &index), offset_at(source, &map(&index)), "{source:?} to {view:?}");
+        }
+    }
+
+    fn replaced(index: &[usize], axis: usize, value: usize) -> Vec<usize> {
+        let mut index = index.to_vec();
+        index[axis] = value;
+        index
+    }
+
+    /// An axis by both of its numbers.
+    fn pick(layout: &Layout, choice: Index, negative: bool) -> (usize, isize) {
+        let axis = choice.index(layout.rank());
+        (axis, axis as isize - if negative { layout.rank() as isize } else { 0 })
+    }
+
+    fn with_axis() -> impl Strategy<Value = (Layout, usize, isize)> {
+        let layout = any_layout().prop_filter("rank 0", |layout| layout.rank() > 0);
+        (layout, any::<Index>(), any::<bool>()).prop_map(|(layout, choice, negative)| {
+            let (axis, number) = pick(&layout, choice, negative);
+            (layout, axis, number)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn permute_and_transpose_reorder_indices((x, a, number) in with_axis(), other in any::<Index>()) {
+            let b = other.index(x.rank());
+            let swapped = |index: &[usize]| {
+                let mut index = index.to_vec();
+                index.swap(a, b);
+                index
+            };
+            let shape = swapped(x.shape());
+            check(&x, &x.transpose(number, b as isize).unwrap(), &shape, swapped);
+
+            let axes: Vec<isize> = (0..x.rank() as isize).map(|axis| (axis + number).rem_euclid(x.rank() as isize)).collect();
+            let shape: Vec<usize> = axes.iter().map(|&axis| x.shape()[axis as usize]).collect();
+            check(&x, &x.permute(&axes).unwrap(), &shape, |index| {
+                let mut original = vec![0; x.rank()];
+                axes.iter().zip(index).for_each(|(&axis, &i)| original[axis as usize] = i);
+                original
+            });
+        }
+
+        #[test]
+        fn slice_takes_what_a_loop_takes(
+            (x, axis, number) in with_axis(), start in -7isize..8, end in -7isize..8, step in 1usize..4,
+        ) {
+            let size = x.shape()[axis] as isize;
+            let clamp = |bound: isize| (if bound < 0 { bound + size } else { bound }).clamp(0, size);
+            let taken: Vec<usize> = (clamp(start)..clamp(end)).step_by(step).map(|i| i as usize).collect();
+            let view = x.slice(number, start, end, step).unwrap();
+            check(&x, &view, &replaced(x.shape(), axis, taken.len()), |index| {
+                replaced(index, axis, taken[index[axis]])
+            });
+        }
+
+        #[test]
+        fn flip_reverses_and_undoes_itself((x, axis, number) in with_axis()) {
+            let view = x.flip(&[number]).unwrap();
+            check(&x, &view, x.shape(), |index| replaced(index, axis, x.shape()[axis] - 1 - index[axis]));
+            prop_assert_eq!(view.flip(&[number]).unwrap(), x);
+        }
+
+        #[test]
+        fn select_and_narrow_take_existing_indices(
+            (x, axis, number) in with_axis(), start in -7isize..8, len in 0usize..7,
+        ) {
+            let size = x.shape()[axis];
+            let first = if start < 0 { start + size as isize } else { start };
+            let is_index = first >= 0 && (first as usize) < size;
+            match x.select(number, start) {
+                Ok(view) => {
+                    prop_assert!(is_index);
+                    let mut shape = x.shape().to_vec();
+                    shape.remove(axis);
+                    check(&x, &view, &shape, |index| {
+                        let mut index = index.to_vec();
+                        index.insert(axis, first as usize);
+                        index
+                    });
+                }
+                Err(_) => prop_assert!(!is_index),
+            }
+            match x.narrow(number, start, len) {
+                Ok(view) => {
+                    let shape = replaced(x.shape(), axis, len);
+                    check(&x, &view, &shape, |index| replaced(index, axis, index[axis] + first as usize));
+                }
+                Err(_) => prop_assert!(first < 0 || first as usize + len > size),
+            }
+        }
+
+        #[test]
+        fn pieces_cover_the_axis_in_order((x, axis, number) in with_axis(), size in 1usize..6) {
+            let total = x.shape()[axis];
+            for (pieces, longest) in [
+                (x.split(number, size).unwrap(), size),
+                (x.chunk(number, size).unwrap(), total.div_ceil(size)),
+            ] {
+                let mut first = 0;
+                for piece in &pieces {
+                    let len = longest.min(total - first);
+                    let shape = replaced(x.shape(), axis, len);
+                    check(&x, piece, &shape, |index| replaced(index, axis, index[axis] + first));
+                    first += len;
+                }
+                prop_assert_eq!(first, total);
+            }
+            prop_assert_eq!(x.split(number, size).unwrap().len(), total.div_ceil(size).max(1));
+        }
+
+        #[test]
+        fn expand_repeats_and_squeeze_undoes_unsqueeze(x in any_layout(), factor in 0usize..4, place in any::<Index>()) {
+            let mut shape = vec![factor];
+            shape.extend(x.shape().iter().map(|&size| if size == 1 { factor } else { size }));
+            check(&x, &x.broadcast_to(&shape).unwrap(), &shape, |index| {
+                let own = index[1..].iter().zip(x.shape());
+                own.map(|(&i, &size)| if size == 1 { 0 } else { i }).collect()
+            });
+            let mut kept = vec![-1; x.rank()];
+            prop_assert_eq!(&x.expand(&kept).unwrap(), &x);
+            kept.insert(0, factor as isize);
+            check(&x, &x.expand(&kept).unwrap(), &[&[factor], x.shape()].concat(), |index| index[1..].to_vec());
+
+            let axis = place.index(x.rank() + 1) as isize;
+            let longer = x.unsqueeze(axis).unwrap();
+            prop_assert_eq!(offsets(&longer), offsets(&x));
+            prop_assert_eq!(&longer, &x.unsqueeze(axis - x.rank() as isize - 1).unwrap());
+            prop_assert_eq!(longer.shape()[axis as usize], 1);
+            prop_assert_eq!(&longer.squeeze(axis).unwrap(), &x);
+            let small = longer.squeeze_all();
+            prop_assert!(!small.shape().contains(&1));
+            prop_assert_eq!(offsets(&small), offsets(&x));
+        }
+
+        #[test]
+        fn diagonal_walks_two_axes_at_once(
+            (x, a, number) in with_axis(), other in any::<Index>(), offset in -5isize..6,
+        ) {
+            let b = other.index(x.rank());
+            let view = x.diagonal(offset, number, b as isize);
+            if a == b {
+                prop_assert!(view.is_err());
+                return Ok(());
+            }
+            let (rows, columns) = (x.shape()[a] as isize, x.shape()[b] as isize);
+            let walked: Vec<usize> =
+                (0..rows).filter(|row| (0..columns).contains(&(row + offset))).map(|row| row as usize).collect();
+            let rest: Vec<usize> = (0..x.rank()).filter(|&axis| axis != a && axis != b).collect();
+            let mut shape: Vec<usize> = rest.iter().map(|&axis| x.shape()[axis]).collect();
+            shape.push(walked.len());
+            check(&x, &view.unwrap(), &shape, |index| {
+                let mut original = vec![0; x.rank()];
+                rest.iter().zip(index).for_each(|(&axis, &i)| original[axis] = i);
+                original[a] = walked[index[rest.len()]];
+                original[b] = original[a].wrapping_add_signed(offset);
+                original
+            });
+        }
+
+        #[test]
+        fn unfold_shows_windows((x, axis, number) in with_axis(), size in 0usize..6, step in 0usize..4) {
+            let total = x.shape()[axis];
+            match x.unfold(number, size, step) {
+                Ok(view) => {
+                    let mut shape = replaced(x.shape(), axis, (total - size) / step + 1);
+                    shape.push(size);
+                    check(&x, &view, &shape, |index| {
+                        replaced(&index[..x.rank()], axis, index[axis] * step + index[x.rank()])
+                    });
+                }
+                Err(_) => prop_assert!(step == 0 || size > total),
+            }
+        }
+    }
+
+    #[test]
+    fn views_stay_inside_the_storage() {
+        assert!(Layout::as_strided(&[2, 3], &[3, 1], 4, 10).is_ok());
+        assert!(Layout::as_strided(&[3], &[-1], 2, 3).is_ok());
+        assert!(Layout::as_strided(&[0], &[1], 99, 3).is_ok());
+        for (shape, strides, offset, storage_len) in
+            [(&[2, 3], &[3, 1], 5, 10), (&[2, 3], &[3, -1], 1, 10), (&[1, 1], &[0, 0], 10, 10)]
+        {
+            assert!(Layout::as_strided(shape, strides, offset, storage_len).is_err());
+        }
+        assert_eq!(
+            Layout::as_strided(&[3], &[2], 6, 10).unwrap_err().to_string(),
+            "as_strided [3] with strides [2] and offset 6 covers elements 6 to 10 of a storage of 10; stay inside"
+        );
+    }
+
+    #[test]
+    fn small_layouts_transpose_to_themselves() {
+        assert_eq!(layout(&[2, 3]).t().unwrap().strides(), [1, 3]);
+        assert_eq!(layout(&[3]).t().unwrap(), layout(&[3]));
+        assert_eq!(layout(&[]).t().unwrap(), layout(&[]));
+    }
+
+    #[test]
+    fn empty_axes_chunk_into_as_many_pieces_as_asked() {
+        assert_eq!(layout(&[2, 0]).chunk(1, 3).unwrap(), vec![layout(&[2, 0]); 3]);
+        assert_eq!(layout(&[0]).split(0, 0).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn new_axes_continue_the_strides() {
+        assert_eq!(layout(&[2, 3]).unsqueeze(0).unwrap().strides(), [6, 3, 1]);
+        assert_eq!(layout(&[2, 3]).unsqueeze(-1).unwrap().strides(), [3, 1, 1]);
+    }
+
+    #[test]
+    fn errors_name_axis_shape_and_way_out() {
+        #[track_caller]
+        fn check<T: std::fmt::Debug>(result: Result<T>, expected: &str) {
+            assert_eq!(result.unwrap_err().to_string(), expected);
+        }
+        let x = layout(&[2, 3, 4]);
+        check(x.transpose(0, 3), "axis 3 is out of range for [2, 3, 4] of rank 3; use -3 to 2");
+        check(layout(&[]).squeeze(0), "axis 0 is out of range: a layout of rank 0 has no axis");
+        check(x.permute(&[0, 1]), "cannot permute [2, 3, 4] by [0, 1]: name each of the 3 axes once");
+        check(x.flip(&[1, -2]), "axis 1 of [2, 3, 4] is named twice in [1, -2]; name it once");
+        check(x.t(), "t of [2, 3, 4] of rank 3; use transpose or permute above rank 2");
+        check(
+            x.slice(1, 0, 3, 0),
+            "cannot slice axis 1 of [2, 3, 4] with step 0; use 1 or more, and flip to go backward",
+        );
+        check(x.narrow(2, 2, 3), "cannot narrow axis 2 of [2, 3, 4] to 3 from 2; stay within its 4 indices");
+        check(x.select(-1, 4), "index 4 is out of range on axis 2 of [2, 3, 4]; it has 4 indices");
+        check(x.split(0, 0), "cannot split axis 0 of [2, 3, 4] into pieces of 0; use 1 or more");
+        check(x.chunk(0, 0), "cannot cut axis 0 of [2, 3, 4] into 0 pieces; use 1 or more");
+        check(
+            x.expand(&[-1, 2, 3, 4]),
+            "cannot expand [2, 3, 4] to [-1, 2, 3, 4]: give 0 or more, or -1 to keep an existing axis",
+        );
+        check(x.expand(&[5, 3, 4]), "cannot broadcast [2, 3, 4] to [5, 3, 4]: axis 0 has 2 and 5");
+        check(x.unsqueeze(4), "cannot put an axis at 4 of [2, 3, 4]; use -4 to 3");
+        check(
+            x.unfold(1, 4, 1),
+            "cannot unfold axis 1 of [2, 3, 4] into windows of 4 with step 1; a window has at most 3 indices and a \
+             step is 1 or more",
+        );
+        check(layout(&[1; 64]).unsqueeze(0), "rank 65 is above the highest, 64; merge axes");
+        check(
+            x.broadcast_to(&[1 << 62, 2, 3, 4]),
+            "[4611686018427387904, 2, 3, 4] has more elements than \
+             9223372036854775807; use smaller extents",
+        );
+    }
+
+    #[test]
+    fn extreme_numbers_are_errors_or_cut() {
+        let x = layout(&[2, 3]);
+        assert_eq!(x.slice(1, isize::MIN, isize::MAX, usize::MAX).unwrap().shape(), [2, 1]);
+        assert!(x.narrow(1, 1, usize::MAX).is_err());
+        assert!(x.narrow(1, isize::MIN, 1).is_err());
+        assert!(x.select(isize::MIN, 0).is_err());
+        assert!(x.select(0, isize::MIN).is_err());
+        assert_eq!(x.diagonal(isize::MIN, 0, 1).unwrap().shape(), [0]);
+        assert_eq!(x.split(1, usize::MAX).unwrap().len(), 1);
+        assert!(x.expand(&[isize::MIN, 3]).is_err());
+        assert_eq!(x.unfold(0, 1, usize::MAX).unwrap().shape(), [1, 3, 1]);
+        let strange: Strides = [isize::MIN].into_iter().collect();
+        assert_eq!(Layout::new(&[1], &strange, 0).unwrap().flip(&[0]).unwrap().strides(), [isize::MIN]);
     }
 }
