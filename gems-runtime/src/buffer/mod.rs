@@ -10,6 +10,7 @@ pub use meta::Meta;
 pub use storage::Storage;
 pub use strided::StridedBuffer;
 pub use symbolic::SymbolicBuffer;
+pub use views::Views;
 
 use crate::error::Result;
 use crate::layout::Layout;

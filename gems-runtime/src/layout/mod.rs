@@ -6,14 +6,17 @@
 //! 3. every element's offset, and the distance between any two, fits `isize`.
 //!
 //! All in elements; bytes appear only with a dtype. Knows no buffer and no device.
-//! No heap allocation up to rank 6.
+//! No heap allocation up to rank 6, but for errors, lists of views and the exact test of overlap.
 
+mod axis;
 mod broadcast;
 mod coalesce;
+mod index;
+#[cfg(test)]
+mod model;
 mod overlap;
 mod reshape;
 mod strides;
-mod views;
 mod vote;
 
 pub use broadcast::{broadcast_shapes, broadcast_strides};
@@ -34,6 +37,19 @@ pub type Shape = SmallVec<[usize; 6]>;
 pub type Strides = SmallVec<[isize; 6]>;
 
 /// Shape, strides and offset of a view, in elements.
+///
+/// # Examples
+/// ```
+/// use gems_runtime::layout::Layout;
+///
+/// let x = Layout::contiguous(&[4, 6])?;
+/// let every_other_row = x.slice(0, 0, isize::MAX, 2)?;
+/// assert_eq!((every_other_row.shape(), every_other_row.strides()), (&[2, 6][..], &[12, 1][..]));
+/// let columns = x.t()?.flip(&[0])?;
+/// assert_eq!((columns.shape(), columns.strides(), columns.offset()), (&[6, 4][..], &[-1, 6][..], 5));
+/// assert!(columns.reshape(&[24]).is_err());
+/// # Ok::<(), gems_runtime::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     shape: Shape,
@@ -69,8 +85,8 @@ impl Layout {
         check_shape(&shape)?;
         if span(&shape, &strides, offset).is_none() {
             return Err(shape_error(format!(
-                "an element of {shape:?} with strides {strides:?} and offset {offset} lies beyond the address \
-                 space; use smaller strides"
+                "an element of {shape:?} with strides {strides:?} and offset {offset} lies beyond the address space; \
+                 use smaller strides"
             )));
         }
         Ok(Layout { shape, strides, offset })
@@ -169,41 +185,10 @@ fn shape_error(message: String) -> Error {
 }
 
 #[cfg(test)]
-#[expect(clippy::cast_possible_wrap, reason = "numbers in tests are small")]
 mod tests {
+    use super::model::{any_layout, offsets};
     use super::*;
     use proptest::prelude::*;
-
-    /// Every index of a shape, the last axis fastest.
-    pub(super) fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
-        shape.iter().fold(vec![vec![]], |all, &extent| {
-            let longer = |index: &Vec<usize>, i| index.iter().copied().chain([i]).collect();
-            all.iter().flat_map(|index| (0..extent).map(move |i| longer(index, i))).collect()
-        })
-    }
-
-    /// The offset of one element.
-    pub(super) fn offset_at(layout: &Layout, index: &[usize]) -> isize {
-        layout.offset
-            + index.iter().zip(&layout.strides).map(|(&i, stride)| i as isize * stride).sum::<isize>()
-    }
-
-    /// The offsets of all elements, in the order of `indices`.
-    pub(super) fn offsets(layout: &Layout) -> Vec<isize> {
-        indices(&layout.shape).iter().map(|index| offset_at(layout, index)).collect()
-    }
-
-    /// Layouts of few elements, with strides as odd as the invariants allow.
-    pub(super) fn any_layout() -> impl Strategy<Value = Layout> {
-        let axis = prop_oneof![
-            8 => (0usize..5, -9isize..10),
-            1 => (0usize..2, prop_oneof![Just(isize::MIN), Just(isize::MAX)]),
-        ];
-        (prop::collection::vec(axis, 0..5), -20isize..20).prop_filter_map("no layout", |(axes, offset)| {
-            let (shape, strides): (Vec<_>, Vec<_>) = axes.into_iter().unzip();
-            Layout::new(&shape, &strides, offset).ok()
-        })
-    }
 
     proptest! {
         #[test]

@@ -109,7 +109,7 @@ impl Layout {
 #[cfg(test)]
 #[expect(clippy::cast_possible_wrap, reason = "numbers in tests are small")]
 mod tests {
-    use super::super::tests::{any_layout, offsets};
+    use super::super::model::{any_layout, offsets};
     use super::*;
     use crate::layout::has_internal_overlap;
     use proptest::prelude::*;
@@ -186,7 +186,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_view_keeps_the_order_of_elements(x in any_layout(), choices in prop::collection::vec(any::<Index>(), 0..4)) {
+        fn a_view_keeps_the_order_of_elements(
+            x in any_layout(), choices in prop::collection::vec(any::<Index>(), 0..4),
+        ) {
             let shape = factored(x.numel(), &choices);
             match x.reshape(&as_extents(&shape)) {
                 Ok(view) => {
@@ -206,7 +208,8 @@ mod tests {
             prop_assert_eq!(x.reshape(&[-1]).is_ok(), steps_equal);
             if all.len().is_multiple_of(size) && !all.is_empty() {
                 let rows: Vec<&[isize]> = all.chunks(size).collect();
-                let exists = rows.iter().all(|row| row.windows(2).all(|w| w[1] - w[0] == rows[0][1] - rows[0][0]))
+                let step = rows[0][1] - rows[0][0];
+                let exists = rows.iter().all(|row| row.windows(2).all(|w| w[1] - w[0] == step))
                     && rows.windows(3).all(|w| w[1][0] - w[0][0] == w[2][0] - w[1][0]);
                 prop_assert_eq!(x.reshape(&[-1, size as isize]).is_ok(), exists);
             }

@@ -1,11 +1,11 @@
 //! Strides of a result: the operands vote on the order of its axes.
 //!
-//! Guarantees PyTorch's TensorIterator rule, exactly; the strides are dense. Negative strides, which PyTorch lacks, vote
-//! with their absolute value.
+//! Guarantees PyTorch's TensorIterator rule, exactly; the strides are dense. Negative strides, which PyTorch lacks,
+//! vote with their absolute value.
 //! Does not look at dtypes, and expects shapes that broadcast.
 
 use super::strides::extent;
-use super::{Shape, Strides, contiguous_strides, is_channels_last, is_contiguous, is_dense};
+use super::{Layout, Shape, Strides, contiguous_strides, is_channels_last, is_contiguous, is_dense};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
@@ -18,6 +18,12 @@ pub struct Entry<'a> {
     pub strides: &'a [isize],
 }
 
+impl<'a> From<&'a Layout> for Entry<'a> {
+    fn from(layout: &'a Layout) -> Entry<'a> {
+        Entry { shape: layout.shape(), strides: layout.strides() }
+    }
+}
+
 /// Order of axes, innermost first.
 type Axes = SmallVec<[usize; 6]>;
 
@@ -25,6 +31,16 @@ type Axes = SmallVec<[usize; 6]>;
 ///
 /// The entries are a given output that keeps its shape, then every buffer operand and every number in place of one (as
 /// rank 0), in the order of parameters. The first entry with an opinion decides.
+///
+/// # Examples
+/// ```
+/// use gems_runtime::layout::{Layout, output_strides};
+///
+/// let columns = Layout::new(&[2, 3], &[1, 2], 0)?;
+/// let row = Layout::contiguous(&[3])?;
+/// assert_eq!(output_strides(&[(&columns).into(), (&row).into()]).as_slice(), [1, 2]);
+/// # Ok::<(), gems_runtime::error::Error>(())
+/// ```
 #[must_use]
 pub fn output_strides(entries: &[Entry<'_>]) -> Strides {
     if entries.iter().all(|entry| entry.strides.iter().all(|&stride| stride >= 0)) {
