@@ -141,7 +141,8 @@ mod tests {
         assert_eq!(x.reshape(&[4, -1]).unwrap(), contiguous(&[4, 6]));
         assert_eq!(x.reshape(&[-1]).unwrap(), contiguous(&[24]));
         assert_eq!(contiguous(&[0, 3]).reshape(&[-1, 3]).unwrap(), contiguous(&[0, 3]));
-        assert_eq!(contiguous(&[]).reshape(&[1, -1]).unwrap().shape(), [1, 1]);
+        assert_eq!(contiguous(&[]).reshape(&[1, -1]).unwrap(), contiguous(&[1, 1]));
+        assert_eq!(contiguous(&[2, 3]).reshape(&[1, -1, 1]).unwrap(), contiguous(&[1, 6, 1]));
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub fn keep_format_strides(entry: Entry<'_>) -> Strides {
         return strides;
     }
     let entry = Entry { shape: entry.shape, strides: &strides };
-    packed(entry.shape, &axes_by_vote(&[entry], entry.shape), |extent| extent.max(1))
+    packed(entry.shape, &axes_by_vote(&[entry], entry.shape))
 }
 
 fn absolute(strides: &[isize]) -> Strides {
@@ -76,7 +76,7 @@ fn vote(entries: &[Entry<'_>]) -> Strides {
     if axes.iter().copied().eq((0..shape.len()).rev()) {
         return contiguous_strides(&shape);
     }
-    packed(&shape, &axes, |extent| extent)
+    packed(&shape, &axes)
 }
 
 /// The common shape of entries that are known to broadcast.
@@ -103,7 +103,7 @@ fn agreed(entries: &[Entry<'_>], shape: &[usize]) -> Option<Strides> {
         return Some(contiguous_strides(shape));
     }
     if entries.iter().all(|entry| is_channels_last(entry.shape, entry.strides)) {
-        return Some(packed(shape, &[1, 3, 2, 0], |extent| extent));
+        return Some(packed(shape, &[1, 3, 2, 0]));
     }
     (is_dense(first.shape, first.strides) && others.iter().all(|entry| entry.strides == first.strides))
         .then(|| Strides::from_slice(first.strides))
@@ -153,13 +153,13 @@ fn stride_on(entry: &Entry<'_>, shape: &[usize], axis: usize) -> isize {
     }
 }
 
-/// Strides without gaps for this order of axes, innermost first.
-fn packed(shape: &[usize], axes: &[usize], factor: impl Fn(usize) -> usize) -> Strides {
+/// Strides without gaps for this order of axes, innermost first; 0 outside an empty axis.
+fn packed(shape: &[usize], axes: &[usize]) -> Strides {
     let mut strides = Strides::from_elem(0, shape.len());
     let mut run = 1isize;
     for &axis in axes {
         strides[axis] = run;
-        run = run.saturating_mul(extent(factor(shape[axis])));
+        run = run.saturating_mul(extent(shape[axis]));
     }
     strides
 }
