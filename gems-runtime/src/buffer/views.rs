@@ -1,6 +1,6 @@
 //! The views of [`Layout`](crate::layout::Layout) as methods of every buffer.
 //!
-//! A view shares the memory of its buffer, nothing is copied or run. Axes are numbers from 0, or from the end if negative.
+//! A view shares the memory of its buffer, nothing is copied or run. Axes count from 0, or from the end if negative.
 //! `as_strided` is not among them: it can leave the memory, so buffers that know its extent offer it themselves.
 
 use super::Buffer;
@@ -124,7 +124,7 @@ pub trait Views: Buffer {
     /// The same elements in row-major order under another shape; one extent may be -1 and follows from the others.
     ///
     /// # Errors
-    /// Another number of elements, an extent that does not follow, or strides that cannot express the shape: copy first.
+    /// Another number of elements, an extent that does not follow, or strides that need a copy first.
     fn reshape(&self, shape: &[isize]) -> Result<Self> {
         Ok(self.with_layout(self.meta().layout.reshape(shape)?))
     }
@@ -132,7 +132,7 @@ pub trait Views: Buffer {
     /// Axes `start` to `end`, both included, as one; a rank-0 buffer becomes rank 1.
     ///
     /// # Errors
-    /// An axis out of range, `start` behind `end`, or strides that cannot express the shape: copy first.
+    /// An axis out of range, `start` behind `end`, or strides that need a copy first.
     fn flatten(&self, start: isize, end: isize) -> Result<Self> {
         Ok(self.with_layout(self.meta().layout.flatten(start, end)?))
     }
@@ -145,7 +145,7 @@ pub trait Views: Buffer {
         Ok(self.with_layout(self.meta().layout.diagonal(offset, a, b)?))
     }
 
-    /// Windows of `size` indices of one axis, every `step` indices: the axis counts windows, a new last one runs inside.
+    /// Windows of `size` indices of one axis, every `step` indices: the axis counts windows, a new last one is inside.
     ///
     /// # Errors
     /// An axis out of range, a window longer than the axis, or a step of 0.
@@ -155,3 +155,79 @@ pub trait Views: Buffer {
 }
 
 impl<B: Buffer> Views for B {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::Meta;
+    use crate::device::Device;
+    use crate::dtype::DType;
+    use crate::error::{Error, ErrorKind};
+    use crate::layout::Layout;
+    use crate::op::{OpDef, Operand};
+
+    /// A buffer that is nothing but its metadata.
+    #[derive(Clone, Debug)]
+    struct Shown(Meta);
+
+    impl Buffer for Shown {
+        fn meta(&self) -> &Meta {
+            &self.0
+        }
+
+        fn with_layout(&self, layout: Layout) -> Shown {
+            Shown(Meta { layout, ..self.0.clone() })
+        }
+
+        fn call<const N: usize>(_: &'static OpDef, _: &[Operand<'_, Shown>]) -> Result<[Shown; N]> {
+            Err(Error::new(ErrorKind::Unsupported, "no op runs here"))
+        }
+
+        fn call_out(_: &'static OpDef, _: &[Operand<'_, Shown>], _: &mut [&mut Shown]) -> Result<()> {
+            Err(Error::new(ErrorKind::Unsupported, "no op runs here"))
+        }
+    }
+
+    #[test]
+    fn every_method_is_the_view_of_its_name() {
+        let layout = Layout::new(&[3, 4, 1], &[-8, 2, 5], 16).unwrap();
+        let x = Shown(Meta { dtype: DType::I16, device: Device::Cpu, layout: layout.clone() });
+        macro_rules! check {
+            ($($method:ident($($argument:expr),*);)*) => {$(
+                let view = x.$method($($argument),*).unwrap();
+                assert_eq!(view.meta().layout, layout.$method($($argument),*).unwrap(), stringify!($method));
+                assert_eq!(view.meta().dtype, DType::I16);
+                assert!(view.meta().layout != layout, stringify!($method));
+            )*};
+        }
+        check! {
+            permute(&[2, 0, 1]);
+            transpose(0, 1);
+            slice(1, 1, -1, 2);
+            flip(&[0]);
+            narrow(1, 1, 2);
+            select(0, 2);
+            expand(&[-1, 4, 5]);
+            broadcast_to(&[3, 4, 2]);
+            unsqueeze(1);
+            squeeze(2);
+            reshape(&[3, 2, -1]);
+            flatten(1, 2);
+            diagonal(1, 0, 1);
+            unfold(1, 2, 1);
+        }
+        let matrix = x.squeeze_all();
+        assert_eq!(matrix.meta().layout, layout.squeeze_all());
+        assert_eq!(matrix.t().unwrap().meta().layout, layout.squeeze_all().t().unwrap());
+        let layouts = |pieces: Vec<Shown>| pieces.into_iter().map(|piece| piece.0.layout).collect::<Vec<_>>();
+        assert_eq!(layouts(x.split(1, 3).unwrap()), layout.split(1, 3).unwrap());
+        assert_eq!(layouts(x.chunk(1, 3).unwrap()), layout.chunk(1, 3).unwrap());
+    }
+
+    #[test]
+    fn errors_of_the_layout_pass_through() {
+        let layout = Layout::contiguous(&[2, 3]).unwrap();
+        let x = Shown(Meta { dtype: DType::F32, device: Device::Cpu, layout });
+        assert_eq!(x.select(0, 2).unwrap_err().kind(), ErrorKind::Shape);
+    }
+}
