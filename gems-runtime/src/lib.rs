@@ -18,8 +18,9 @@ pub mod plan;
 
 pub mod emit;
 
+pub mod compile;
+pub mod config;
 pub mod device;
 
 #[doc(hidden)]
 pub mod exec;
-

@@ -73,7 +73,7 @@ impl Storage {
         match &*self.0 {
             Memory::Host(_) => Device::Cpu,
             #[cfg(feature = "cuda")]
-            Memory::Cuda(memory) => Device::Cuda(memory.ordinal()),
+            Memory::Cuda(memory) => Device::Cuda(memory.context().ordinal()),
         }
     }
 

@@ -22,7 +22,13 @@ pub(crate) fn allocate(device: Device, bytes: usize) -> Result<Storage> {
 
 /// Overwrites memory with zeros.
 pub(crate) fn zero(storage: &Storage) -> Result<()> {
-    write_bytes(storage, 0, &vec![0; storage.bytes()])
+    match storage.device() {
+        Device::Cpu => write_bytes(storage, 0, &vec![0; storage.bytes()]),
+        #[cfg(feature = "cuda")]
+        Device::Cuda(_) => super::cuda::zero(storage),
+        #[cfg(not(feature = "cuda"))]
+        Device::Cuda(_) => Err(super::no_cuda()),
+    }
 }
 
 /// The elements in row-major order.

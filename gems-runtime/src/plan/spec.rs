@@ -6,6 +6,7 @@
 use crate::dtype::DType;
 use crate::op::OpDef;
 use smallvec::SmallVec;
+use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -27,7 +28,7 @@ pub struct KernelSpec {
 }
 
 /// A parameter of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OperandSpec {
     /// How its value is reached.
     pub access: Access,
@@ -40,7 +41,7 @@ pub struct OperandSpec {
 }
 
 /// How the value of an operand is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
     /// Passed by value with the launch.
     Value,
@@ -56,7 +57,7 @@ pub enum Access {
 }
 
 /// An output of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OutputSpec {
     /// Contiguous or strided.
     pub access: Access,
@@ -69,7 +70,7 @@ pub struct OutputSpec {
 }
 
 /// Kernel class: how elements are found and shared among threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// One flat index; vectors of `width` elements, `vectors` of them a thread.
     Flat {
@@ -94,7 +95,7 @@ pub enum Class {
 }
 
 /// Width of element indices and offsets in a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IndexWidth {
     /// Every index and offset fits 31 bits.
     I32,
@@ -146,7 +147,7 @@ pub struct Plan {
 }
 
 impl KernelSpec {
-    fn key(&self) -> impl Eq + Hash + '_ {
+    fn key(&self) -> impl Ord + Hash + '_ {
         (std::ptr::from_ref(self.op), self.compute, &self.inputs, &self.outputs, self.class, self.disjoint)
     }
 }
@@ -158,6 +159,19 @@ impl PartialEq for KernelSpec {
 }
 
 impl Eq for KernelSpec {}
+
+impl PartialOrd for KernelSpec {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for KernelSpec {
+    /// An order for maps; it has no other meaning.
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
 
 impl Hash for KernelSpec {
     fn hash<H: Hasher>(&self, state: &mut H) {
