@@ -1,4 +1,5 @@
 //! A missing, broken or foreign NVRTC and a missing driver are typed errors, never a panic, also under `panic = "abort"`.
+#![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
 use std::path::Path;
 use std::process::Command;

@@ -3,6 +3,8 @@
 //! Behind the feature `gpu`; with it, a missing device or NVRTC is a failure.
 #![cfg(feature = "gpu")]
 #![expect(unsafe_code, reason = "launches kernels, and counts allocations")]
+#![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
+#![expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "the numbers are small")]
 
 use std::alloc::{GlobalAlloc, System};
 use std::cell::Cell;
@@ -107,7 +109,6 @@ fn a_device_has_plausible_properties_and_one_context() {
     assert!(cuda::device_count().unwrap() >= 1);
     assert!(std::ptr::eq(ctx(), Context::get(0).unwrap()));
     let properties = ctx().properties();
-    println!("{:?}: {properties:?}", Driver::get().unwrap());
     assert!(properties.arch >= Arch::from_number(50) && properties.sm_count >= 1);
     assert!(properties.max_grid[0] >= 65_535 && properties.max_threads_per_block >= 1024);
     assert!(
@@ -125,7 +126,7 @@ fn copies_go_there_and_back_and_check_their_bounds() {
     let _quiet = QUIET.read();
     let stream = new_stream();
     let memory = DeviceMemory::alloc(1000, &stream).unwrap();
-    let bytes: Vec<u8> = (0..1000).map(|i| (i % 251) as u8).collect();
+    let bytes: Vec<u8> = (0..1000_usize).map(|i| (i % 251) as u8).collect();
     memory.copy_from_host(0, &bytes, &stream).unwrap();
     memory.copy_from_host(10, &[7; 5], &stream).unwrap();
     let copy = DeviceMemory::alloc(500, &stream).unwrap();
@@ -388,10 +389,25 @@ fn a_warm_allocation_and_launch_take_no_heap_memory() {
     stream.synchronize().unwrap();
 }
 
+/// A context beside the primary one; not every version of cudarc has a function for it.
+fn other_context() -> Arc<CudaContext> {
+    type Create = unsafe extern "C" fn(*mut sys::CUcontext, u32, sys::CUdevice) -> i32;
+    let theirs = CudaContext::new(0).unwrap();
+    // SAFETY: the driver is loaded already.
+    let library = unsafe { libloading::Library::new("libcuda.so.1") }.unwrap();
+    // SAFETY: the type is that of the function in cuda.h.
+    let create = unsafe { library.get::<Create>(b"cuCtxCreate_v2") }.unwrap();
+    let mut raw = std::ptr::null_mut();
+    // SAFETY: the pointer is to a live pointer and the device is valid.
+    assert_eq!(unsafe { create(&mut raw, 0, theirs.cu_device()) }, 0);
+    // SAFETY: the context was created just now for this device, and nobody else destroys it.
+    unsafe { CudaContext::from_raw_context(0, theirs.cu_device(), raw) }.unwrap()
+}
+
 #[test]
 fn the_current_context_of_the_caller_is_the_same_after_a_call() {
     let _quiet = QUIET.write();
-    let other = CudaContext::new_non_primary(0, 0).unwrap();
+    let other = other_context();
     other.bind_to_thread().unwrap();
     let stream = new_stream();
     alloc(&stream).set_bytes(0, BYTES, 0, &stream).unwrap();
@@ -477,8 +493,7 @@ fn a_capture_keeps_its_memory_to_itself_until_the_graph_is_gone() {
     });
     let refused = x.copy_to_host(0, &mut [0; 4], &stream).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unsupported);
-    // SAFETY: 0 is no flag.
-    let no_flags = unsafe { std::mem::zeroed() };
+    let no_flags = sys::CUgraphInstantiate_flags_enum(0);
     let graph = their_stream.end_capture(no_flags).unwrap().expect("a graph");
 
     let graph_addresses = [inner_address, y.address()];
