@@ -10,10 +10,10 @@ mod promote;
 mod scalar;
 mod set;
 
-pub use cast::{can_cast, convert_chunk};
-pub use element::{Element, ElementBits};
+pub use cast::{Convert, Gather, Scatter, can_cast, convert_value, converter, gather, scatter};
+pub use element::Element;
 pub use float8::{F8E4M3FN, F8E5M2};
-pub use promote::{Kind, Promotion, Tier, Tiered, compute_dtype, join, result_dtype, result_type};
+pub use promote::{Kind, Promotion, Tier, Tiered, compute_dtype, join, promotion, result_dtype, result_type};
 pub use scalar::Scalar;
 pub use set::DTypeSet;
 

@@ -9,8 +9,11 @@ mod cast;
 mod complex;
 mod float;
 mod int;
+mod round;
 
+pub use bits::Bits;
 pub use cast::Cast;
+pub(crate) use round::{Odd, Small};
 
 use crate::dtype::Element;
 

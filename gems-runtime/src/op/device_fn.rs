@@ -15,36 +15,12 @@ pub struct DeviceFn {
     pub module: &'static str,
     /// `file!()` of the Rust function.
     pub file: &'static str,
-    /// The first argument whose type is the type parameter; none if the function has no type parameter.
-    pub generic: Option<usize>,
     /// The text of the definition, in order.
     pub pieces: &'static [Piece],
     /// Prelude functions that the text calls.
     pub uses: &'static [Use],
     /// Device functions that the text calls; [`Piece::Call`] counts in this list.
-    pub calls: &'static [Call],
-}
-
-/// A device function that another one calls.
-#[derive(Clone, Copy, Debug)]
-pub struct Call {
-    /// The callee.
-    pub device: &'static DeviceFn,
-    /// What the callee's type parameter is, in terms of the caller's.
-    pub generic: TypeRef,
-}
-
-impl Call {
-    /// A call with arguments of these types.
-    #[must_use]
-    pub const fn new(device: &'static DeviceFn, args: &[TypeRef]) -> Call {
-        let generic = match device.generic {
-            Some(position) if position < args.len() => args[position],
-            // Not generic, or a call that rustc rejects.
-            _ => TypeRef::Generic,
-        };
-        Call { device, generic }
-    }
+    pub calls: &'static [&'static DeviceFn],
 }
 
 /// Part of the text of a device function.

@@ -1,0 +1,307 @@
+//! Elementary and special functions of f32 and f64.
+//!
+//! Those of the platform's library, with the special values of C99; special functions of f32 are computed in f64.
+
+//@ exp f32
+__device__ __forceinline__ f32 exp(f32 x) {
+  return ::expf(x);
+}
+
+//@ exp f64
+__device__ __forceinline__ f64 exp(f64 x) {
+  return ::exp(x);
+}
+
+//@ exp2 f32
+__device__ __forceinline__ f32 exp2(f32 x) {
+  return ::exp2f(x);
+}
+
+//@ exp2 f64
+__device__ __forceinline__ f64 exp2(f64 x) {
+  return ::exp2(x);
+}
+
+//@ exp_m1 f32
+__device__ __forceinline__ f32 exp_m1(f32 x) {
+  return ::expm1f(x);
+}
+
+//@ exp_m1 f64
+__device__ __forceinline__ f64 exp_m1(f64 x) {
+  return ::expm1(x);
+}
+
+//@ ln f32
+__device__ __forceinline__ f32 ln(f32 x) {
+  return ::logf(x);
+}
+
+//@ ln f64
+__device__ __forceinline__ f64 ln(f64 x) {
+  return ::log(x);
+}
+
+//@ log2 f32
+__device__ __forceinline__ f32 log2(f32 x) {
+  return ::log2f(x);
+}
+
+//@ log2 f64
+__device__ __forceinline__ f64 log2(f64 x) {
+  return ::log2(x);
+}
+
+//@ log10 f32
+__device__ __forceinline__ f32 log10(f32 x) {
+  return ::log10f(x);
+}
+
+//@ log10 f64
+__device__ __forceinline__ f64 log10(f64 x) {
+  return ::log10(x);
+}
+
+//@ ln_1p f32
+__device__ __forceinline__ f32 ln_1p(f32 x) {
+  return ::log1pf(x);
+}
+
+//@ ln_1p f64
+__device__ __forceinline__ f64 ln_1p(f64 x) {
+  return ::log1p(x);
+}
+
+//@ sin f32
+__device__ __forceinline__ f32 sin(f32 x) {
+  return ::sinf(x);
+}
+
+//@ sin f64
+__device__ __forceinline__ f64 sin(f64 x) {
+  return ::sin(x);
+}
+
+//@ cos f32
+__device__ __forceinline__ f32 cos(f32 x) {
+  return ::cosf(x);
+}
+
+//@ cos f64
+__device__ __forceinline__ f64 cos(f64 x) {
+  return ::cos(x);
+}
+
+//@ tan f32
+__device__ __forceinline__ f32 tan(f32 x) {
+  return ::tanf(x);
+}
+
+//@ tan f64
+__device__ __forceinline__ f64 tan(f64 x) {
+  return ::tan(x);
+}
+
+//@ asin f32
+__device__ __forceinline__ f32 asin(f32 x) {
+  return ::asinf(x);
+}
+
+//@ asin f64
+__device__ __forceinline__ f64 asin(f64 x) {
+  return ::asin(x);
+}
+
+//@ acos f32
+__device__ __forceinline__ f32 acos(f32 x) {
+  return ::acosf(x);
+}
+
+//@ acos f64
+__device__ __forceinline__ f64 acos(f64 x) {
+  return ::acos(x);
+}
+
+//@ atan f32
+__device__ __forceinline__ f32 atan(f32 x) {
+  return ::atanf(x);
+}
+
+//@ atan f64
+__device__ __forceinline__ f64 atan(f64 x) {
+  return ::atan(x);
+}
+
+//@ sinh f32
+__device__ __forceinline__ f32 sinh(f32 x) {
+  return ::sinhf(x);
+}
+
+//@ sinh f64
+__device__ __forceinline__ f64 sinh(f64 x) {
+  return ::sinh(x);
+}
+
+//@ cosh f32
+__device__ __forceinline__ f32 cosh(f32 x) {
+  return ::coshf(x);
+}
+
+//@ cosh f64
+__device__ __forceinline__ f64 cosh(f64 x) {
+  return ::cosh(x);
+}
+
+//@ tanh f32
+__device__ __forceinline__ f32 tanh(f32 x) {
+  return ::tanhf(x);
+}
+
+//@ tanh f64
+__device__ __forceinline__ f64 tanh(f64 x) {
+  return ::tanh(x);
+}
+
+//@ asinh f32
+__device__ __forceinline__ f32 asinh(f32 x) {
+  return ::asinhf(x);
+}
+
+//@ asinh f64
+__device__ __forceinline__ f64 asinh(f64 x) {
+  return ::asinh(x);
+}
+
+//@ acosh f32
+__device__ __forceinline__ f32 acosh(f32 x) {
+  return ::acoshf(x);
+}
+
+//@ acosh f64
+__device__ __forceinline__ f64 acosh(f64 x) {
+  return ::acosh(x);
+}
+
+//@ atanh f32
+__device__ __forceinline__ f32 atanh(f32 x) {
+  return ::atanhf(x);
+}
+
+//@ atanh f64
+__device__ __forceinline__ f64 atanh(f64 x) {
+  return ::atanh(x);
+}
+
+//@ cbrt f32
+__device__ __forceinline__ f32 cbrt(f32 x) {
+  return ::cbrtf(x);
+}
+
+//@ cbrt f64
+__device__ __forceinline__ f64 cbrt(f64 x) {
+  return ::cbrt(x);
+}
+
+//@ powf f32
+__device__ __forceinline__ f32 powf(f32 x, f32 y) {
+  return ::powf(x, y);
+}
+
+//@ powf f64
+__device__ __forceinline__ f64 powf(f64 x, f64 y) {
+  return ::pow(x, y);
+}
+
+//@ hypot f32
+__device__ __forceinline__ f32 hypot(f32 x, f32 y) {
+  return ::hypotf(x, y);
+}
+
+//@ hypot f64
+__device__ __forceinline__ f64 hypot(f64 x, f64 y) {
+  return ::hypot(x, y);
+}
+
+//@ atan2 f32
+__device__ __forceinline__ f32 atan2(f32 x, f32 y) {
+  return ::atan2f(x, y);
+}
+
+//@ atan2 f64
+__device__ __forceinline__ f64 atan2(f64 x, f64 y) {
+  return ::atan2(x, y);
+}
+
+//@ erf f32
+__device__ __forceinline__ f32 erf(f32 x) {
+  return ::erff(x);
+}
+
+//@ erf f64
+__device__ __forceinline__ f64 erf(f64 x) {
+  return ::erf(x);
+}
+
+//@ erfc f32
+__device__ __forceinline__ f32 erfc(f32 x) {
+  return ::erfcf(x);
+}
+
+//@ erfc f64
+__device__ __forceinline__ f64 erfc(f64 x) {
+  return ::erfc(x);
+}
+
+//@ lgamma float
+__device__ __forceinline__ T lgamma(T x) {
+  return T(::lgamma(f64(x)));
+}
+
+//@ tgamma float
+__device__ __forceinline__ T tgamma(T x) {
+  return T(::tgamma(f64(x)));
+}
+
+//@ bessel_j0 float
+__device__ __forceinline__ T bessel_j0(T x) {
+  return T(::j0(f64(x)));
+}
+
+//@ bessel_j1 float
+__device__ __forceinline__ T bessel_j1(T x) {
+  return T(::j1(f64(x)));
+}
+
+//@ bessel_y0 float
+__device__ __forceinline__ T bessel_y0(T x) {
+  return T(::y0(f64(x)));
+}
+
+//@ bessel_y1 float
+__device__ __forceinline__ T bessel_y1(T x) {
+  return T(::y1(f64(x)));
+}
+
+//@ sin_pi float : limits(T) rem(T) abs(T) round_ties_even(T) sin(T) cos(T) is_sign_negative(T)
+__device__ __forceinline__ T sin_pi(T x) {
+  T turn = rem(abs(x), T(2));
+  if (turn != turn) return turn;
+  T quarters = round_ties_even(turn + turn);
+  T angle = limits<T>::PI() * (turn - T(0.5) * quarters);
+  i32 quarter = i32(quarters) & 3;
+  T size = quarter & 1 ? cos(angle) : sin(angle);
+  // Subtracting from zero makes the zeros positive before they take the sign of x.
+  T value = quarter & 2 ? T(0) - size : size;
+  return is_sign_negative(x) ? -value : value;
+}
+
+//@ cos_pi float : limits(T) rem(T) abs(T) round_ties_even(T) sin(T) cos(T)
+__device__ __forceinline__ T cos_pi(T x) {
+  T turn = rem(abs(x), T(2));
+  if (turn != turn) return turn;
+  T quarters = round_ties_even(turn + turn);
+  T angle = limits<T>::PI() * (turn - T(0.5) * quarters);
+  i32 quarter = i32(quarters) & 3;
+  T size = quarter & 1 ? sin(angle) : cos(angle);
+  return quarter == 1 || quarter == 2 ? T(0) - size : size;
+}

@@ -1,0 +1,1 @@
+//! Complex numbers with parts of f32 or f64.

@@ -1,0 +1,351 @@
+//! Bool and integers.
+//!
+//! Guarantees that nothing traps: arithmetic wraps, x/0 = 0 and MIN/−1 = MIN, shifts take any count.
+
+use super::{Int, Number, Real};
+
+/// The two questions that signed and unsigned integers answer differently.
+trait Sign {
+    fn negative(self) -> bool;
+    fn magnitude(self) -> Self;
+}
+
+macro_rules! sign {
+    ($($ty:ty, $x:ident: $negative:expr, $magnitude:expr);* $(;)?) => {$(
+        impl Sign for $ty {
+            #[inline(always)]
+            fn negative(self) -> bool {
+                let $x = self;
+                $negative
+            }
+
+            #[inline(always)]
+            fn magnitude(self) -> $ty {
+                let $x = self;
+                $magnitude
+            }
+        }
+    )*};
+}
+
+sign! {
+    u8, _x: false, _x;
+    u16, _x: false, _x;
+    u32, _x: false, _x;
+    u64, _x: false, _x;
+    i8, x: x < 0, x.wrapping_abs();
+    i16, x: x < 0, x.wrapping_abs();
+    i32, x: x < 0, x.wrapping_abs();
+    i64, x: x < 0, x.wrapping_abs();
+}
+
+macro_rules! integer {
+    ($($ty:ident),*) => {$(
+        impl Number for $ty {
+            type Real = $ty;
+            const ZERO: $ty = 0;
+            const ONE: $ty = 1;
+
+            #[inline(always)]
+            #[expect(clippy::allow_attributes, reason = "the lints below depend on the type")]
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "integers wrap")]
+            fn from_int(value: i64) -> $ty {
+                value as $ty
+            }
+
+            #[inline(always)]
+            fn add(self, other: $ty) -> $ty {
+                self.wrapping_add(other)
+            }
+
+            #[inline(always)]
+            fn sub(self, other: $ty) -> $ty {
+                self.wrapping_sub(other)
+            }
+
+            #[inline(always)]
+            fn mul(self, other: $ty) -> $ty {
+                self.wrapping_mul(other)
+            }
+
+            #[inline(always)]
+            fn div(self, other: $ty) -> $ty {
+                if other == 0 { 0 } else { self.wrapping_div(other) }
+            }
+
+            #[inline(always)]
+            fn neg(self) -> $ty {
+                self.wrapping_neg()
+            }
+
+            #[inline(always)]
+            fn abs(self) -> $ty {
+                self.magnitude()
+            }
+        }
+
+        impl Real for $ty {
+            const MAX: $ty = $ty::MAX;
+            const MIN: $ty = $ty::MIN;
+
+            #[inline(always)]
+            fn rem(self, other: $ty) -> $ty {
+                if other == 0 { 0 } else { self.wrapping_rem(other) }
+            }
+
+            #[inline(always)]
+            fn minimum(self, other: $ty) -> $ty {
+                Ord::min(self, other)
+            }
+
+            #[inline(always)]
+            fn maximum(self, other: $ty) -> $ty {
+                Ord::max(self, other)
+            }
+
+            #[inline(always)]
+            fn min(self, other: $ty) -> $ty {
+                Ord::min(self, other)
+            }
+
+            #[inline(always)]
+            fn max(self, other: $ty) -> $ty {
+                Ord::max(self, other)
+            }
+
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                false
+            }
+        }
+
+        impl Int for $ty {
+            const BITS: u32 = $ty::BITS;
+
+            #[inline(always)]
+            fn bitand(self, other: $ty) -> $ty {
+                self & other
+            }
+
+            #[inline(always)]
+            fn bitor(self, other: $ty) -> $ty {
+                self | other
+            }
+
+            #[inline(always)]
+            fn bitxor(self, other: $ty) -> $ty {
+                self ^ other
+            }
+
+            #[inline(always)]
+            fn not(self) -> $ty {
+                !self
+            }
+
+            #[inline(always)]
+            fn shl(self, count: $ty) -> $ty {
+                u32::try_from(count).ok().and_then(|count| self.checked_shl(count)).unwrap_or(0)
+            }
+
+            #[inline(always)]
+            fn shr(self, count: $ty) -> $ty {
+                let fill = if self.negative() { !0 } else { 0 };
+                u32::try_from(count).ok().and_then(|count| self.checked_shr(count)).unwrap_or(fill)
+            }
+
+            #[inline]
+            fn pow(self, exponent: $ty) -> $ty {
+                let minus_one = self.negative() && self.wrapping_add(1) == 0;
+                if exponent.negative() && self != 1 && !minus_one {
+                    return 0;
+                }
+                // A power of ±1 needs the last bit of the exponent only.
+                if self == 1 || minus_one {
+                    return if exponent & 1 == 1 { self } else { 1 };
+                }
+                let (mut result, mut square, mut left) = (1, self, exponent);
+                while left != 0 {
+                    if left & 1 == 1 {
+                        result = square.wrapping_mul(result);
+                    }
+                    square = square.wrapping_mul(square);
+                    left >>= 1;
+                }
+                result
+            }
+
+            #[inline(always)]
+            fn div_floor(self, other: $ty) -> $ty {
+                let quotient = Number::div(self, other);
+                let remainder = Real::rem(self, other);
+                let down = remainder != 0 && remainder.negative() != other.negative();
+                quotient.wrapping_sub($ty::from(down))
+            }
+
+            #[inline(always)]
+            fn rem_floor(self, other: $ty) -> $ty {
+                let remainder = Real::rem(self, other);
+                let up = remainder != 0 && remainder.negative() != other.negative();
+                if up { remainder.wrapping_add(other) } else { remainder }
+            }
+
+            #[inline(always)]
+            fn count_ones(self) -> u32 {
+                self.count_ones()
+            }
+
+            #[inline(always)]
+            fn leading_zeros(self) -> u32 {
+                self.leading_zeros()
+            }
+
+            #[inline(always)]
+            fn trailing_zeros(self) -> u32 {
+                self.trailing_zeros()
+            }
+        }
+    )*};
+}
+
+integer!(u8, i8, i16, u16, i32, u32, i64, u64);
+
+impl Number for bool {
+    type Real = bool;
+    const ZERO: bool = false;
+    const ONE: bool = true;
+
+    #[inline(always)]
+    fn from_int(value: i64) -> bool {
+        value != 0
+    }
+
+    #[inline(always)]
+    fn add(self, other: bool) -> bool {
+        self | other
+    }
+
+    #[inline(always)]
+    fn sub(self, other: bool) -> bool {
+        self ^ other
+    }
+
+    #[inline(always)]
+    fn mul(self, other: bool) -> bool {
+        self & other
+    }
+
+    #[inline(always)]
+    fn div(self, other: bool) -> bool {
+        self & other
+    }
+
+    #[inline(always)]
+    fn neg(self) -> bool {
+        self
+    }
+
+    #[inline(always)]
+    fn abs(self) -> bool {
+        self
+    }
+}
+
+impl Real for bool {
+    const MAX: bool = true;
+    const MIN: bool = false;
+
+    #[inline(always)]
+    fn rem(self, _other: bool) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn minimum(self, other: bool) -> bool {
+        self & other
+    }
+
+    #[inline(always)]
+    fn maximum(self, other: bool) -> bool {
+        self | other
+    }
+
+    #[inline(always)]
+    fn min(self, other: bool) -> bool {
+        self & other
+    }
+
+    #[inline(always)]
+    fn max(self, other: bool) -> bool {
+        self | other
+    }
+
+    #[inline(always)]
+    fn is_nan(self) -> bool {
+        false
+    }
+}
+
+/// As u8 arithmetic on 0 and 1, the result then tested for zero.
+impl Int for bool {
+    const BITS: u32 = 8;
+
+    #[inline(always)]
+    fn bitand(self, other: bool) -> bool {
+        self & other
+    }
+
+    #[inline(always)]
+    fn bitor(self, other: bool) -> bool {
+        self | other
+    }
+
+    #[inline(always)]
+    fn bitxor(self, other: bool) -> bool {
+        self ^ other
+    }
+
+    #[inline(always)]
+    fn not(self) -> bool {
+        !self
+    }
+
+    #[inline(always)]
+    fn shl(self, _count: bool) -> bool {
+        self
+    }
+
+    #[inline(always)]
+    fn shr(self, count: bool) -> bool {
+        self & !count
+    }
+
+    #[inline(always)]
+    fn pow(self, exponent: bool) -> bool {
+        self | !exponent
+    }
+
+    #[inline(always)]
+    fn div_floor(self, other: bool) -> bool {
+        self & other
+    }
+
+    #[inline(always)]
+    fn rem_floor(self, _other: bool) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn count_ones(self) -> u32 {
+        u32::from(self)
+    }
+
+    #[inline(always)]
+    fn leading_zeros(self) -> u32 {
+        8 - u32::from(self)
+    }
+
+    #[inline(always)]
+    fn trailing_zeros(self) -> u32 {
+        if self { 0 } else { 8 }
+    }
+}

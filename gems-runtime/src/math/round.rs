@@ -1,0 +1,193 @@
+//! Rounding into the 1- and 2-byte floats, and back.
+//!
+//! Guarantees one rounding to nearest even from f32, and, through rounding to odd, from f64 and every integer.
+//! Branch-free on values, so loops over them vectorize; does not use the CPU's half-precision instructions, so all
+//! CPUs agree.
+
+use crate::dtype::{F8E4M3FN, F8E5M2};
+use half::{bf16, f16};
+
+/// A float of one or two bytes: exact in f32.
+pub(crate) trait Small: Sized {
+    /// The value nearest to x, ties to even.
+    fn round(x: f32) -> Self;
+    /// The same value.
+    fn widen(self) -> f32;
+}
+
+/// Bit layout of a small float, seen from f32.
+struct Format {
+    /// Mantissa bits that f32 has more.
+    drop: u32,
+    /// Difference of the exponent biases.
+    bias: u32,
+    /// f32 bits of the number whose last place is the least subnormal.
+    magic: u32,
+    /// f32 magnitudes above this become `overflow`.
+    limit: u32,
+    overflow: u16,
+    nan: u16,
+}
+
+const F16: Format =
+    Format { drop: 13, bias: 112, magic: 0x3f00_0000, limit: 0x477f_ffff, overflow: 0x7c00, nan: 0x7e00 };
+const E5M2: Format =
+    Format { drop: 21, bias: 112, magic: 0x4300_0000, limit: 0x477f_ffff, overflow: 0x7c, nan: 0x7f };
+const E4M3FN: Format =
+    Format { drop: 20, bias: 120, magic: 0x4680_0000, limit: 0x43e0_0000, overflow: 0x7e, nan: 0x7f };
+
+impl Format {
+    /// The magnitude bits of |x|.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "a small float has at most 16 bits")]
+    const fn magnitude(&self, x: f32) -> u16 {
+        let a = x.to_bits() & 0x7fff_ffff;
+        let half = (1 << (self.drop - 1)) - 1 + (a >> self.drop & 1);
+        let normal = a.wrapping_add(half).wrapping_sub(self.bias << 23) >> self.drop;
+        // The FPU rounds to the spacing of `magic`, which is that of the subnormals.
+        let magic = f32::from_bits(self.magic);
+        let subnormal = (f32::from_bits(a) + magic).to_bits().wrapping_sub(self.magic);
+        let finite = if a < (self.bias + 1) << 23 { subnormal } else { normal } as u16;
+        let ordered = if a > self.limit { self.overflow } else { finite };
+        if a > 0x7f80_0000 { self.nan } else { ordered }
+    }
+
+    /// The value of magnitude bits; the caller replaces infinity and NaN.
+    #[inline(always)]
+    const fn value(&self, magnitude: u16) -> f32 {
+        // Multiplying by a power of two rebiases normal and subnormal numbers alike, exactly.
+        f32::from_bits((magnitude as u32) << self.drop) * f32::from_bits((127 + self.bias) << 23)
+    }
+}
+
+#[inline(always)]
+const fn with_sign(x: f32, negative: bool) -> f32 {
+    f32::from_bits(x.to_bits() | (negative as u32) << 31)
+}
+
+#[inline(always)]
+const fn sign16(x: f32) -> u16 {
+    (x.to_bits() >> 16) as u16 & 0x8000
+}
+
+#[inline(always)]
+const fn sign8(x: f32) -> u8 {
+    (x.to_bits() >> 24) as u8 & 0x80
+}
+
+impl Small for f16 {
+    #[inline(always)]
+    fn round(x: f32) -> f16 {
+        f16::from_bits(F16.magnitude(x) | sign16(x))
+    }
+
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        let magnitude = self.to_bits() & 0x7fff;
+        let finite = F16.value(magnitude);
+        let special = f32::from_bits(0x7f80_0000 | u32::from(magnitude) << 13);
+        with_sign(if magnitude >= 0x7c00 { special } else { finite }, self.to_bits() >> 15 == 1)
+    }
+}
+
+impl Small for bf16 {
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "shifted right by 16")]
+    fn round(x: f32) -> bf16 {
+        let bits = x.to_bits();
+        let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
+        bf16::from_bits(if x.is_nan() { 0x7fc0 | sign16(x) } else { rounded as u16 })
+    }
+
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        f32::from_bits(u32::from(self.to_bits()) << 16)
+    }
+}
+
+impl Small for F8E4M3FN {
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "the magnitude has 7 bits")]
+    fn round(x: f32) -> F8E4M3FN {
+        F8E4M3FN::from_bits(E4M3FN.magnitude(x) as u8 | sign8(x))
+    }
+
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        let magnitude = u16::from(self.to_bits() & 0x7f);
+        let value = if magnitude == 0x7f { f32::NAN } else { E4M3FN.value(magnitude) };
+        with_sign(value, self.to_bits() >> 7 == 1)
+    }
+}
+
+impl Small for F8E5M2 {
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "the magnitude has 7 bits")]
+    fn round(x: f32) -> F8E5M2 {
+        F8E5M2::from_bits(E5M2.magnitude(x) as u8 | sign8(x))
+    }
+
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        f16::from_bits(u16::from(self.to_bits()) << 8).widen()
+    }
+}
+
+/// A number that can become f32 by rounding to odd.
+///
+/// An inexact result has its last bit set, so rounding it again to at most 22 bits is as good as rounding once.
+pub(crate) trait Odd {
+    fn odd(self) -> f32;
+}
+
+impl Odd for f32 {
+    #[inline(always)]
+    fn odd(self) -> f32 {
+        self
+    }
+}
+
+impl Odd for f64 {
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "the rounding is mended below")]
+    fn odd(self) -> f32 {
+        let near = self as f32;
+        let (there, here) = (f64::from(near).abs(), self.abs());
+        // An even neighbor of an inexact value is replaced by the odd one on the other side.
+        let even = near.to_bits() & 1 == 0;
+        let up = u32::from(even && there < here);
+        let down = u32::from(even && there > here);
+        f32::from_bits(near.to_bits() + up - down)
+    }
+}
+
+impl Odd for u64 {
+    #[inline]
+    #[expect(clippy::cast_precision_loss, reason = "the low bits are folded into one before")]
+    fn odd(self) -> f32 {
+        // Above 2^53 the low 11 bits only say whether the rest is exact.
+        let folded = self & !0x7ff | u64::from(self & 0x7ff != 0) << 11;
+        (if self >> 53 == 0 { self } else { folded } as f64).odd()
+    }
+}
+
+impl Odd for i64 {
+    #[inline]
+    fn odd(self) -> f32 {
+        with_sign(self.unsigned_abs().odd(), self < 0)
+    }
+}
+
+macro_rules! odd_through {
+    ($wide:ty: $($ty:ty),*) => {$(
+        impl Odd for $ty {
+            #[inline(always)]
+            fn odd(self) -> f32 {
+                <$wide>::from(self).odd()
+            }
+        }
+    )*};
+}
+
+odd_through!(f32: u8, i8, u16, i16);
+odd_through!(f64: u32, i32);
