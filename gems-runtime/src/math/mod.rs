@@ -131,6 +131,8 @@ pub trait Analytic: Number {
 /// Real floats.
 #[expect(missing_docs, reason = "each method is the function of its name in `std` or C99")]
 pub trait Float: Real + Analytic {
+    /// The complex type with parts of this type.
+    type Complex: Analytic<Real = Self>;
     const INFINITY: Self;
     const NEG_INFINITY: Self;
     const NAN: Self;

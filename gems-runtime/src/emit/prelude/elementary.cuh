@@ -212,11 +212,6 @@ __device__ __forceinline__ f64 powf(f64 x, f64 y) {
   return ::pow(x, y);
 }
 
-//@ hypot f32
-__device__ __forceinline__ f32 hypot(f32 x, f32 y) {
-  return ::hypotf(x, y);
-}
-
 //@ hypot f64
 __device__ __forceinline__ f64 hypot(f64 x, f64 y) {
   return ::hypot(x, y);

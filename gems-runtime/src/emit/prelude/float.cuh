@@ -171,6 +171,13 @@ __device__ __forceinline__ f64 sqrt(f64 x) {
   return ::sqrt(x);
 }
 
+//@ hypot f32 : is_infinite(f32) sqrt(f64) limits(f32)
+__device__ __forceinline__ f32 hypot(f32 x, f32 y) {
+  if (is_infinite(x) || is_infinite(y)) return limits<f32>::INFINITY();
+  // Exact in f64 but for the square root and the conversion.
+  return f32(sqrt(f64(x) * f64(x) + f64(y) * f64(y)));
+}
+
 //@ recip float
 __device__ __forceinline__ T recip(T x) {
   return T(1) / x;
