@@ -24,3 +24,7 @@ pub mod device;
 
 #[doc(hidden)]
 pub mod exec;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
