@@ -14,7 +14,9 @@ use crate::dtype::{Category, DType};
 use crate::errors::{Errors, choices};
 
 /// Options of `#[pointwise_dynamic]`.
-const OPTIONS: [&str; 7] = ["promote", "compute", "dtypes", "accepts", "outputs", "like", "crate"];
+const OPTIONS: [&str; 11] = [
+    "promote", "compute", "dtypes", "accepts", "numbers", "outputs", "like", "vote", "casts", "name", "crate",
+];
 /// Options of `#[device_fn]`.
 const DEVICE_OPTIONS: [&str; 1] = ["crate"];
 
@@ -33,6 +35,11 @@ pub(crate) struct Args {
     pub(crate) compute_storage: Option<Ident>,
     pub(crate) dtypes: Option<Vec<DTypes>>,
     pub(crate) accepts: Vec<(Ident, Vec<DTypes>)>,
+    pub(crate) numbers: Option<Numbers>,
+    pub(crate) vote: Option<Vec<Ident>>,
+    /// Whether `casts = freely` stands there.
+    pub(crate) casts_freely: bool,
+    pub(crate) name: Option<syn::LitStr>,
     pub(crate) outputs: Option<Vec<Ident>>,
     /// Pairs of output and parameter.
     pub(crate) like: Vec<(Ident, Ident)>,
@@ -75,6 +82,29 @@ impl Kind {
     }
 }
 
+/// What becomes of a number that an integer dtype cannot hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Numbers {
+    #[default]
+    Wrap,
+    Exact,
+    Saturate,
+}
+
+impl Numbers {
+    /// Every rule: its word in the option, and the runtime's variant.
+    const NAMES: [(&'static str, Numbers, &'static str); 3] = [
+        ("wrap", Numbers::Wrap, "Wrap"),
+        ("exact", Numbers::Exact, "Exact"),
+        ("saturate", Numbers::Saturate, "Saturate"),
+    ];
+
+    /// The runtime's variant.
+    pub(crate) fn variant(self) -> Ident {
+        Ident::new(Numbers::NAMES[self as usize].2, proc_macro2::Span::call_site())
+    }
+}
+
 /// A word of a list of dtypes, and what it stands for.
 #[derive(Debug)]
 pub(crate) struct DTypes {
@@ -111,7 +141,10 @@ impl Args {
         if !known.contains(&name.as_str()) {
             let expected = choices(known.iter().copied());
             let expected = if known.len() > 1 { format!("one of {expected}") } else { expected };
-            return Err(syn::Error::new(option.span(), format!("unknown option `{name}`; expected {expected}")));
+            return Err(syn::Error::new(
+                option.span(),
+                format!("unknown option `{name}`; expected {expected}"),
+            ));
         }
         if seen.contains(&name) {
             let message = format!("option `{name}` is given twice; join the two");
@@ -123,6 +156,10 @@ impl Args {
             "compute" => self.compute_storage = Some(value(input, &option, "storage", parse_compute)?),
             "dtypes" => self.dtypes = Some(list(input, &option, "float, complex", parse_dtypes)?),
             "accepts" => self.accepts = list(input, &option, "mask = bool | u8", parse_accepts)?,
+            "numbers" => self.numbers = Some(value(input, &option, "exact", parse_numbers)?),
+            "vote" => self.vote = Some(list(input, &option, "x, y", parse_name)?),
+            "casts" => self.casts_freely = value(input, &option, "freely", parse_casts)?,
+            "name" => self.name = Some(value(input, &option, "\"where\"", |input| input.parse())?),
             "outputs" => self.outputs = Some(list(input, &option, "mantissa, exponent", parse_name)?),
             "like" => self.like = list(input, &option, "out = param", parse_like)?,
             _ => {
@@ -157,7 +194,10 @@ fn value<V>(
     parse: fn(ParseStream<'_>) -> syn::Result<V>,
 ) -> syn::Result<V> {
     if !input.peek(Token![=]) {
-        return Err(syn::Error::new(option.span(), format!("`{option}` needs a value; write `{option} = {form}`")));
+        return Err(syn::Error::new(
+            option.span(),
+            format!("`{option}` needs a value; write `{option} = {form}`"),
+        ));
     }
     input.parse::<Token![=]>()?;
     let value = parse(input)?;
@@ -173,11 +213,15 @@ fn list<V>(
     parse: fn(ParseStream<'_>) -> syn::Result<V>,
 ) -> syn::Result<Vec<V>> {
     if !input.peek(syn::token::Paren) {
-        return Err(syn::Error::new(option.span(), format!("`{option}` needs a list; write `{option}({form})`")));
+        return Err(syn::Error::new(
+            option.span(),
+            format!("`{option}` needs a list; write `{option}({form})`"),
+        ));
     }
     let content;
     syn::parenthesized!(content in input);
-    let members: Vec<V> = Punctuated::<V, Token![,]>::parse_terminated_with(&content, parse)?.into_iter().collect();
+    let members: Vec<V> =
+        Punctuated::<V, Token![,]>::parse_terminated_with(&content, parse)?.into_iter().collect();
     if members.is_empty() {
         return Err(syn::Error::new(option.span(), format!("`{option}` is empty; write `{option}({form})`")));
     }
@@ -204,9 +248,32 @@ fn parse_promote(input: ParseStream<'_>) -> syn::Result<Promote> {
     };
     let mut params = None;
     if input.peek(syn::token::Paren) {
-        params = Some(list(input, &word, "x, y", parse_name)?);
+        let content;
+        syn::parenthesized!(content in input);
+        params = Some(Punctuated::<Ident, Token![,]>::parse_terminated(&content)?.into_iter().collect());
     }
     Ok(Promote { kind, word, params })
+}
+
+fn parse_numbers(input: ParseStream<'_>) -> syn::Result<Numbers> {
+    let word: Ident = input.parse()?;
+    if let Some(row) = Numbers::NAMES.iter().find(|row| word == row.0) {
+        return Ok(row.1);
+    }
+    let expected = choices(Numbers::NAMES.iter().map(|row| row.0));
+    Err(syn::Error::new(
+        word.span(),
+        format!("unknown rule for numbers `{word}`; expected one of {expected}"),
+    ))
+}
+
+fn parse_casts(input: ParseStream<'_>) -> syn::Result<bool> {
+    let word: Ident = input.parse()?;
+    if word == "freely" {
+        return Ok(true);
+    }
+    let message = format!("unknown rule for casts `{word}`; expected `freely`, or leave the option out");
+    Err(syn::Error::new(word.span(), message))
 }
 
 fn parse_compute(input: ParseStream<'_>) -> syn::Result<Ident> {

@@ -16,7 +16,7 @@ use syn::{Ident, Pat};
 use crate::args::Attribute;
 use crate::errors::Errors;
 use crate::infer::Infer;
-use crate::model::{Block, Body, Callee, Expr, ExprKind, Local, LocalId, Stmt, StmtKind};
+use crate::model::{Block, Body, Expr, ExprKind, Local, LocalId, Stmt, StmtKind};
 use crate::signature::Signature;
 use crate::types::{self, BOOL, Generic, Type};
 
@@ -75,7 +75,12 @@ impl Reader<'_> {
 
     fn lookup(&self, ident: &Ident) -> Option<Named> {
         let name = ident.to_string();
-        self.scopes.iter().rev().flat_map(|scope| scope.iter().rev()).find(|entry| entry.0 == name).map(|entry| entry.1)
+        self.scopes
+            .iter()
+            .rev()
+            .flat_map(|scope| scope.iter().rev())
+            .find(|entry| entry.0 == name)
+            .map(|entry| entry.1)
     }
 
     fn is_device_fn(&self) -> bool {
@@ -118,7 +123,7 @@ impl Reader<'_> {
                         self.errors.at(semicolon, "this `;` drops the value of the block; remove it");
                     }
                     let value = self.expr(expr);
-                    self.close(&mut read, value);
+                    Self::close(&mut read, value);
                 }
                 syn::Stmt::Expr(expr, _) => read.stmts.extend(self.statement(expr)),
             }
@@ -128,8 +133,7 @@ impl Reader<'_> {
     }
 
     /// Makes an expression the value of a block, or a statement if it has none because all of its branches leave.
-    #[expect(clippy::unused_self, reason = "reads like the other steps")]
-    fn close(&mut self, block: &mut Block, value: Expr) {
+    fn close(block: &mut Block, value: Expr) {
         match value.kind {
             ExprKind::If { cond, then, otherwise } if then.diverges() && otherwise.diverges() => {
                 let kind = StmtKind::If { cond: *cond, then, otherwise: Some(otherwise) };
@@ -165,7 +169,8 @@ impl Reader<'_> {
         let kind = match pattern {
             Pat::Tuple(tuple) => {
                 let members: Vec<Type> = self.members(&value, tuple.elems.len());
-                let locals = tuple.elems.iter().zip(members).map(|(elem, ty)| self.pattern(elem, ty)).collect();
+                let locals =
+                    tuple.elems.iter().zip(members).map(|(elem, ty)| self.pattern(elem, ty)).collect();
                 StmtKind::LetTuple { locals, value }
             }
             Pat::Wild(wild) => {
@@ -207,7 +212,8 @@ impl Reader<'_> {
             }
             Pat::Wild(_) => None,
             other => {
-                self.errors.at(other, "this pattern is not supported here; expected a name or a tuple of names");
+                self.errors
+                    .at(other, "this pattern is not supported here; expected a name or a tuple of names");
                 self.declare_wrong(other);
                 None
             }
@@ -237,7 +243,8 @@ impl Reader<'_> {
             syn::Expr::If(branch) => {
                 let cond = self.condition(&branch.cond);
                 let then = self.statement_block(&branch.then_branch);
-                let otherwise = branch.else_branch.as_ref().map(|(_, otherwise)| self.else_statements(otherwise));
+                let otherwise =
+                    branch.else_branch.as_ref().map(|(_, otherwise)| self.else_statements(otherwise));
                 StmtKind::If { cond, then, otherwise }
             }
             syn::Expr::Block(block) if block.label.is_none() => {
@@ -260,7 +267,8 @@ impl Reader<'_> {
             syn::Expr::ForLoop(lop) => self.for_loop(lop)?,
             syn::Expr::Break(stop) => {
                 if let Some(value) = &stop.expr {
-                    self.errors.at(value, "`break` with a value is not supported here; assign it to a `mut` name");
+                    self.errors
+                        .at(value, "`break` with a value is not supported here; assign it to a `mut` name");
                 }
                 self.refuse_lifetime(stop.label.as_ref());
                 StmtKind::Break
@@ -309,10 +317,8 @@ impl Reader<'_> {
     ) -> Option<StmtKind> {
         let value = self.expr(value);
         if !self.is_device_fn() {
-            self.errors.at(
-                operator,
-                "assignment is only supported in `#[device_fn]`; bind a new name with `let`",
-            );
+            self.errors
+                .at(operator, "assignment is only supported in `#[device_fn]`; bind a new name with `let`");
             return None;
         }
         let local = match place {
@@ -387,26 +393,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Writes the found types into the model, and joins calls of one function on the same types.
+    /// Writes the found types into the model.
     fn finish(mut self, mut block: Block) -> Body {
-        let mut body = std::mem::take(&mut self.body);
+        let mut body = self.body;
         block.each_mut(&mut |expr| expr.ty = self.infer.decide(&expr.ty));
         for local in &mut body.locals {
             local.ty = self.infer.decide(&local.ty);
         }
-        let all = std::mem::take(&mut body.callees);
-        let mut joined: Vec<Callee> = Vec::new();
-        block.each_mut(&mut |expr| {
-            let ExprKind::Call { callee, args } = &mut expr.kind else { return };
-            let found = &all[*callee];
-            let types: Vec<Type> = args.iter().map(|arg| arg.ty.clone()).collect();
-            let same = |other: &Callee| other.path == found.path && other.args == types;
-            *callee = joined.iter().position(same).unwrap_or_else(|| {
-                joined.push(Callee { path: found.path.clone(), home: found.home.clone(), args: types.clone() });
-                joined.len() - 1
-            });
-        });
-        body.callees = joined;
         body.block = block;
         body
     }

@@ -36,7 +36,8 @@ impl Ctx<'_> {
     /// The type of every call is decided by its use or by its first argument.
     fn type_is_known(&self, expr: &Expr) {
         if let (ExprKind::Call { .. }, Type::Var(_)) = (&expr.kind, &expr.ty) {
-            self.errors.at_span(expr.span, "the type of this call is not known; bind it with `let name: Type`");
+            self.errors
+                .at_span(expr.span, "the type of this call is not known; bind it with `let name: Type`");
         }
     }
 
@@ -53,10 +54,16 @@ impl Ctx<'_> {
                 format!("`{text}` is a float where {ty} is needed; write an integer or cast with `as`")
             }
             (LiteralValue::Float(_), Type::Index) => format!("`{text}` is a float where {ty} is needed"),
-            (LiteralValue::Float(_), ty_ref) if ty_ref.is_generic() && !ty_ref.has(Trait::Analytic, self.generic) => {
-                format!("`{text}` is a float where {ty} is needed, which may be an integer; bound it by `Float` or `Analytic`")
+            (LiteralValue::Float(_), ty_ref)
+                if ty_ref.is_generic() && !ty_ref.has(Trait::Analytic, self.generic) =>
+            {
+                format!(
+                    "`{text}` is a float where {ty} is needed, which may be an integer; bound it by `Float` or `Analytic`"
+                )
             }
-            (LiteralValue::Int(_), ty_ref) if ty_ref.is_generic() && !ty_ref.has(Trait::Number, self.generic) => {
+            (LiteralValue::Int(_), ty_ref)
+                if ty_ref.is_generic() && !ty_ref.has(Trait::Number, self.generic) =>
+            {
                 format!("`{text}` is a number where {ty} is needed; bound it by `Number`")
             }
             _ => return,
@@ -106,7 +113,11 @@ impl Ctx<'_> {
     /// `<`, `<=`, `>` and `>=` need real numbers.
     fn order_needs_real(&self, expr: &Expr) {
         let ExprKind::Compare { op, lhs, .. } = &expr.kind else { return };
-        if op.orders() && lhs.ty != Type::Index && lhs.ty.is_generic() && !lhs.ty.has(Trait::Real, self.generic) {
+        if op.orders()
+            && lhs.ty != Type::Index
+            && lhs.ty.is_generic()
+            && !lhs.ty.has(Trait::Real, self.generic)
+        {
             let ty = lhs.ty.describe(self.generic);
             self.errors.at_span(expr.span, format_args!("{ty} has no order; bound it by `Real`"));
         }
@@ -130,7 +141,8 @@ impl Ctx<'_> {
         };
         if !is_integer {
             let ty = index.ty.describe(self.generic);
-            self.errors.at_span(index.span, format_args!("{ty} cannot index an array; cast it with `as usize`"));
+            self.errors
+                .at_span(index.span, format_args!("{ty} cannot index an array; cast it with `as usize`"));
         }
     }
 
@@ -144,7 +156,9 @@ impl Ctx<'_> {
         };
         if matches!(value.ty, Type::Tuple(_)) {
             self.errors.at_span(expr.span, "a tuple cannot be cast; cast each member");
-        } else if (expr.ty == Type::Index && !is_int(&value.ty)) || (value.ty == Type::Index && !is_int(&expr.ty)) {
+        } else if (expr.ty == Type::Index && !is_int(&value.ty))
+            || (value.ty == Type::Index && !is_int(&expr.ty))
+        {
             self.errors.at_span(expr.span, "usize is cast from and to integers only; go through `i64`");
         }
     }
@@ -170,7 +184,8 @@ impl Ctx<'_> {
         for (i, constant) in body.consts.iter().enumerate() {
             let ident = &constant.item.ident;
             if body.consts[..i].iter().any(|other| other.item.ident == *ident) {
-                self.errors.at(ident, format_args!("`{ident}` is declared twice; give each constant its own name"));
+                self.errors
+                    .at(ident, format_args!("`{ident}` is declared twice; give each constant its own name"));
             }
         }
     }
@@ -198,6 +213,9 @@ fn parameter_decides_the_type(signature: &Signature, errors: &Errors) {
     let Some(generic) = &signature.generic else { return };
     if !signature.params.iter().any(|param| matches!(param.ty, Type::Generic | Type::Error)) {
         let name = &generic.ident;
-        errors.at(name, format_args!("no parameter has the type `{name}`; add one or remove the type parameter"));
+        errors.at(
+            name,
+            format_args!("no parameter has the type `{name}`; add one or remove the type parameter"),
+        );
     }
 }

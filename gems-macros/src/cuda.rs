@@ -249,7 +249,10 @@ impl Writer<'_> {
                 let start = self.atom(start);
                 // The bound is read once, before the loop.
                 let end = if self.is_mutable(end) { self.copy(end) } else { self.atom(end) };
-                self.line(stmt.span, code(format!("for ({ty} {name} = {start}; {name} < {end}; ++{name}) {{")));
+                self.line(
+                    stmt.span,
+                    code(format!("for ({ty} {name} = {start}; {name} < {end}; ++{name}) {{")),
+                );
                 self.nested(body);
                 self.brace("}");
             }
@@ -402,7 +405,8 @@ impl Writer<'_> {
             }
             ExprKind::If { cond, then, otherwise } if is_choice(then, otherwise) => {
                 let cond = self.atom(cond);
-                let mut branch = |block: &Block| block.tail.as_ref().map_or_else(String::new, |tail| self.atom(tail));
+                let mut branch =
+                    |block: &Block| block.tail.as_ref().map_or_else(String::new, |tail| self.atom(tail));
                 let (then, otherwise) = (branch(then), branch(otherwise));
                 code(format!("{cond} ? {then} : {otherwise}"))
             }
@@ -443,7 +447,8 @@ impl Writer<'_> {
         let exprs: Vec<&Expr> = exprs.into_iter().collect();
         let mut atoms = Vec::new();
         for (i, expr) in exprs.iter().enumerate() {
-            let may_change = self.is_mutable(expr) && exprs[i + 1..].iter().any(|later| has_statements(later));
+            let may_change =
+                self.is_mutable(expr) && exprs[i + 1..].iter().any(|later| has_statements(later));
             atoms.push(if may_change { self.copy(expr) } else { self.atom(expr) });
         }
         atoms
@@ -522,7 +527,11 @@ impl Writer<'_> {
 fn is_atom(expr: &Expr) -> bool {
     matches!(
         expr.kind,
-        ExprKind::Literal(_) | ExprKind::Local(_) | ExprKind::Const(_) | ExprKind::Assoc { .. } | ExprKind::Error
+        ExprKind::Literal(_)
+            | ExprKind::Local(_)
+            | ExprKind::Const(_)
+            | ExprKind::Assoc { .. }
+            | ExprKind::Error
     )
 }
 

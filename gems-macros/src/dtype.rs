@@ -158,6 +158,7 @@ impl DTypeSet {
         self.0.iter().copied()
     }
 
+    #[cfg(test)]
     pub(crate) fn contains(&self, dtype: DType) -> bool {
         self.0.contains(&dtype)
     }

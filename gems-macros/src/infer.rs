@@ -75,18 +75,15 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Whether nothing is known of the type.
-    pub(crate) fn is_open(&self, ty: &Type) -> bool {
-        matches!(self.look(ty), Type::Var(_))
-    }
-
     /// The type, decided by the default rule if it must be.
     pub(crate) fn decide(&mut self, ty: &Type) -> Type {
         match self.look(ty) {
             Type::Var(id) => {
                 let decided = match self.slots[id].clone() {
                     Slot::Int => Type::Fixed(DType::I32),
-                    Slot::Float if self.generic.is_some_and(|generic| generic.bound.implies(Trait::Analytic)) => {
+                    Slot::Float
+                        if self.generic.is_some_and(|generic| generic.bound.implies(Trait::Analytic)) =>
+                    {
                         Type::Generic
                     }
                     Slot::Float => Type::Fixed(DType::F64),
@@ -110,7 +107,8 @@ impl<'a> Infer<'a> {
     pub(crate) fn adopt(&mut self, literal: &Type, target: &Type) {
         let Type::Var(id) = self.look(literal) else { return };
         let fits = match (&self.slots[id], target) {
-            (Slot::Int | Slot::Float, Type::Generic | Type::Real | Type::Complex) | (Slot::Int, Type::Index) => true,
+            (Slot::Int | Slot::Float, Type::Generic | Type::Real | Type::Complex)
+            | (Slot::Int, Type::Index) => true,
             (Slot::Int, Type::Fixed(dtype)) => dtype.is_int(),
             (Slot::Float, Type::Fixed(dtype)) => dtype.is_float(),
             _ => false,

@@ -300,7 +300,8 @@ mod tests {
     #[test]
     fn a_name_stands_once_for_each_trait() {
         for (i, row) in METHODS.iter().enumerate() {
-            let twice = METHODS[i + 1..].iter().any(|other| (other.name, other.owner) == (row.name, row.owner));
+            let twice =
+                METHODS[i + 1..].iter().any(|other| (other.name, other.owner) == (row.name, row.owner));
             assert!(!twice, "{} stands twice", row.name);
         }
     }

@@ -66,8 +66,6 @@ pub(crate) struct Callee {
     pub(crate) path: syn::Path,
     /// The path of the type that holds its `DEVICE`.
     pub(crate) home: syn::Path,
-    /// Types of the arguments in this call.
-    pub(crate) args: Vec<Type>,
 }
 
 /// Statements and the value behind them.
@@ -86,14 +84,35 @@ pub(crate) struct Stmt {
 
 #[derive(Debug)]
 pub(crate) enum StmtKind {
-    Let { local: LocalId, value: Expr },
+    Let {
+        local: LocalId,
+        value: Expr,
+    },
     /// Takes a tuple apart; `None` for `_`.
-    LetTuple { locals: Vec<Option<LocalId>>, value: Expr },
-    Assign { local: LocalId, value: Expr },
-    If { cond: Expr, then: Block, otherwise: Option<Block> },
-    While { cond: Expr, body: Block },
+    LetTuple {
+        locals: Vec<Option<LocalId>>,
+        value: Expr,
+    },
+    Assign {
+        local: LocalId,
+        value: Expr,
+    },
+    If {
+        cond: Expr,
+        then: Block,
+        otherwise: Option<Block>,
+    },
+    While {
+        cond: Expr,
+        body: Block,
+    },
     /// Counts up from `start` to below `end`.
-    For { local: LocalId, start: Expr, end: Expr, body: Block },
+    For {
+        local: LocalId,
+        start: Expr,
+        end: Expr,
+        body: Block,
+    },
     Block(Block),
     Break,
     Continue,
@@ -115,18 +134,42 @@ pub(crate) enum ExprKind {
     /// A scalar constant of the body.
     Const(usize),
     /// An element of a constant array of the body.
-    Index { array: usize, index: Box<Expr> },
+    Index {
+        array: usize,
+        index: Box<Expr>,
+    },
     /// `owner::NAME`.
-    Assoc { owner: Type, constant: &'static Constant },
+    Assoc {
+        owner: Type,
+        constant: &'static Constant,
+    },
     /// An operator or method; the receiver comes first.
-    Method { method: &'static Method, args: Vec<Expr> },
-    Compare { op: Comparison, lhs: Box<Expr>, rhs: Box<Expr> },
+    Method {
+        method: &'static Method,
+        args: Vec<Expr>,
+    },
+    Compare {
+        op: Comparison,
+        lhs: Box<Expr>,
+        rhs: Box<Expr>,
+    },
     /// `&&` or `||`.
-    Logic { and: bool, lhs: Box<Expr>, rhs: Box<Expr> },
+    Logic {
+        and: bool,
+        lhs: Box<Expr>,
+        rhs: Box<Expr>,
+    },
     Cast(Box<Expr>),
     /// Callee is a position in [`Body::callees`].
-    Call { callee: usize, args: Vec<Expr> },
-    If { cond: Box<Expr>, then: Block, otherwise: Block },
+    Call {
+        callee: usize,
+        args: Vec<Expr>,
+    },
+    If {
+        cond: Box<Expr>,
+        then: Block,
+        otherwise: Block,
+    },
     Block(Block),
     Tuple(Vec<Expr>),
     /// Wrong, and reported already.
@@ -181,6 +224,11 @@ impl Comparison {
 }
 
 impl Block {
+    /// The type of the block's value.
+    pub(crate) fn ty(&self) -> Type {
+        self.tail.as_ref().map_or(Type::Unit, |tail| tail.ty.clone())
+    }
+
     /// Whether control leaves the block before its end.
     pub(crate) fn diverges(&self) -> bool {
         self.tail.is_none()

@@ -47,10 +47,11 @@ impl Writer<'_> {
                 quote_spanned!(span=> let #pattern: #ty = #value;)
             }
             StmtKind::LetTuple { locals, value } => {
-                let patterns = locals.iter().map(|local| local.map_or_else(|| quote!(_), |local| self.binding(local)));
-                let types = locals
-                    .iter()
-                    .map(|local| local.map_or_else(|| quote!(_), |local| self.ty(&self.body.locals[local].ty)));
+                let patterns =
+                    locals.iter().map(|local| local.map_or_else(|| quote!(_), |local| self.binding(local)));
+                let types = locals.iter().map(|local| {
+                    local.map_or_else(|| quote!(_), |local| self.ty(&self.body.locals[local].ty))
+                });
                 let value = self.expr(value);
                 quote_spanned!(span=> let (#(#patterns,)*): (#(#types,)*) = #value;)
             }

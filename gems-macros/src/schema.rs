@@ -6,7 +6,7 @@
 use quote::format_ident;
 use syn::Ident;
 
-use crate::args::{Args, DTypes, Kind};
+use crate::args::{Args, DTypes, Kind, Numbers};
 use crate::dtype::{Category, DType, DTypeSet};
 use crate::errors::{Errors, choices, list};
 use crate::signature::{Param, Signature};
@@ -15,6 +15,8 @@ use crate::types::{BOOL, Trait, Type};
 /// What becomes of the options in `OpDef`.
 #[derive(Debug)]
 pub(crate) struct Schema {
+    /// The name in texts and in registries.
+    pub(crate) name: String,
     pub(crate) kind: Kind,
     /// Halves are computed as they are stored.
     pub(crate) storage: bool,
@@ -26,6 +28,10 @@ pub(crate) struct Schema {
     pub(crate) promotes: Vec<bool>,
     /// For each parameter: the dtypes that it may have.
     pub(crate) accepts: Vec<DTypeSet>,
+    pub(crate) numbers: Numbers,
+    /// Parameters that vote on the layout of results.
+    pub(crate) vote: Vec<usize>,
+    pub(crate) casts_freely: bool,
     pub(crate) outputs: Vec<Output>,
 }
 
@@ -50,12 +56,16 @@ impl Schema {
             instances = instances.iter().filter(|dtype| bound.has(*dtype)).collect();
         }
         let schema = Schema {
+            name: args.name.as_ref().map_or_else(|| plain_name(signature), syn::LitStr::value),
             kind,
             storage,
             dtypes,
             instances,
             promotes: promotes(args, signature, errors),
             accepts: accepts(args, signature, errors),
+            numbers: args.numbers.unwrap_or_default(),
+            vote: vote(args, signature, errors),
+            casts_freely: args.casts_freely,
             outputs: outputs(args, signature, errors),
         };
         has_a_tensor(signature, errors);
@@ -64,15 +74,16 @@ impl Schema {
     }
 }
 
+fn plain_name(signature: &Signature) -> String {
+    signature.name().to_string().trim_start_matches("r#").to_owned()
+}
+
 fn find<'a>(signature: &'a Signature, name: &Ident, errors: &Errors) -> Option<(usize, &'a Param)> {
     let found = signature.params.iter().enumerate().find(|(_, param)| param.ident == *name);
     if found.is_none() {
         let known: Vec<String> = signature.params.iter().map(|param| param.ident.to_string()).collect();
         let known = list(known.iter().map(String::as_str));
-        errors.at(
-            name,
-            format_args!("`{name}` is not a parameter of this function; parameters are {known}"),
-        );
+        errors.at(name, format_args!("`{name}` is not a parameter of this function; parameters are {known}"));
     }
     found
 }
@@ -86,14 +97,17 @@ fn kind(args: &Args, signature: &Signature, errors: &Errors) -> Kind {
     };
     let word = &promote.word;
     let Some(generic) = &signature.generic else {
-        errors.at(word, "there is no type parameter that promotion could decide; remove the option");
+        if promote.kind != Kind::AlwaysBool || !all_bool {
+            errors.at(word, "there is no type parameter that promotion could decide; remove the option");
+        }
         return promote.kind;
     };
     let output = &signature.item.sig.output;
     let known = !signature.outputs.contains(&Type::Error);
     match promote.kind {
         Kind::AlwaysBool if known && !all_bool => {
-            errors.at(output, "kind `always_bool` makes bool results only; return bool or choose another kind");
+            errors
+                .at(output, "kind `always_bool` makes bool results only; return bool or choose another kind");
         }
         Kind::ComplexToFloat
             if known
@@ -101,16 +115,27 @@ fn kind(args: &Args, signature: &Signature, errors: &Errors) -> Kind {
                 && !signature.outputs.iter().any(|output| *output == Type::Real) =>
         {
             let name = &generic.ident;
-            errors.at(output, format_args!("kind `complex_to_float` makes real results; return `{name}::Real`"));
+            errors.at(
+                output,
+                format_args!("kind `complex_to_float` makes real results; return `{name}::Real`"),
+            );
         }
         Kind::IntToFloat if !DType::all().any(|dtype| dtype.is_float() && generic.bound.has(dtype)) => {
             errors.at(
                 word,
-                format_args!("kind `int_to_float` computes in floats, which `{}` excludes", generic.bound.name()),
+                format_args!(
+                    "kind `int_to_float` computes in floats, which `{}` excludes",
+                    generic.bound.name()
+                ),
             );
         }
         kind if kind != Kind::AlwaysBool && known && all_bool => {
-            errors.at(word, format_args!("the result is bool whatever the operands are; write `always_bool`, not `{word}`"));
+            errors.at(
+                word,
+                format_args!(
+                    "the result is bool whatever the operands are; write `always_bool`, not `{word}`"
+                ),
+            );
         }
         _ => {}
     }
@@ -151,7 +176,12 @@ fn dtypes(args: &Args, signature: &Signature, kind: Kind, storage: bool, errors:
             } else {
                 "remove it or widen the bound"
             };
-            errors.at(word, format_args!("`{name}` cannot be computed with a type parameter bounded by `{bound}`; {way_out}"));
+            errors.at(
+                word,
+                format_args!(
+                    "`{name}` cannot be computed with a type parameter bounded by `{bound}`; {way_out}"
+                ),
+            );
         }
     }
     words.iter().flat_map(|word| word.members.iter().copied()).collect()
@@ -168,10 +198,16 @@ fn promotes(args: &Args, signature: &Signature, errors: &Errors) -> Vec<bool> {
         if promotes[i] {
             errors.at(name, format_args!("`{name}` stands here twice; remove one"));
         } else if param.is_number {
-            errors.at(name, format_args!("`{name}` is a `#[param]`, which takes no part in promotion; remove it here or there"));
+            errors.at(
+                name,
+                format_args!(
+                    "`{name}` is a `#[param]`, which takes no part in promotion; remove it here or there"
+                ),
+            );
         } else if !param.ty.is_generic() && param.ty != Type::Error {
             let ty = param.ty.describe(signature.generic.as_ref());
-            errors.at(name, format_args!("`{name}` has the type {ty}, which no promotion changes; remove it"));
+            errors
+                .at(name, format_args!("`{name}` has the type {ty}, which no promotion changes; remove it"));
         }
         promotes[i] = true;
     }
@@ -193,6 +229,24 @@ fn accepts(args: &Args, signature: &Signature, errors: &Errors) -> Vec<DTypeSet>
     accepts
 }
 
+/// Only tensors vote on the layout of results, each once. Without names, all of them vote, in order.
+fn vote(args: &Args, signature: &Signature, errors: &Errors) -> Vec<usize> {
+    let Some(names) = &args.vote else {
+        return (0..signature.params.len()).filter(|&i| !signature.params[i].is_number).collect();
+    };
+    let mut vote = Vec::new();
+    for name in names {
+        let Some((i, param)) = find(signature, name, errors) else { continue };
+        if vote.contains(&i) {
+            errors.at(name, format_args!("`{name}` stands here twice; remove one"));
+        } else if param.is_number {
+            errors.at(name, format_args!("`{name}` is a `#[param]` and has no layout; remove it"));
+        }
+        vote.push(i);
+    }
+    vote
+}
+
 /// Results have different names, none of a parameter; `like` names a result and a tensor.
 fn outputs(args: &Args, signature: &Signature, errors: &Errors) -> Vec<Output> {
     let n = signature.outputs.len();
@@ -201,7 +255,10 @@ fn outputs(args: &Args, signature: &Signature, errors: &Errors) -> Vec<Output> {
             let given = names.len();
             errors.at(
                 &names[given - 1],
-                format_args!("{given} names are given for {n} result{}; name each one once", if n == 1 { "" } else { "s" }),
+                format_args!(
+                    "{given} names are given for {n} result{}; name each one once",
+                    if n == 1 { "" } else { "s" }
+                ),
             );
             default_names(n)
         }
@@ -213,7 +270,10 @@ fn outputs(args: &Args, signature: &Signature, errors: &Errors) -> Vec<Output> {
             if args.outputs.is_some() {
                 errors.at(name, format_args!("`{name}` is a parameter; give the result another name"));
             } else if let Some(param) = signature.params.iter().find(|param| param.ident == *name) {
-                errors.at(&param.ident, format_args!("`{name}` is the name of the result; rename the parameter"));
+                errors.at(
+                    &param.ident,
+                    format_args!("`{name}` is the name of the result; rename the parameter"),
+                );
             }
         } else if names[..i].contains(name) {
             errors.at(name, format_args!("`{name}` names two results; give each its own name"));
@@ -259,7 +319,10 @@ fn decides_the_type_parameter(signature: &Signature, schema: &Schema, errors: &E
     let wrong = signature.params.iter().any(|param| param.ty == Type::Error);
     if !wrong && !schema.promotes.contains(&true) {
         let name = &generic.ident;
-        errors.at(name, format_args!("nothing decides `{name}`; give it to a tensor that takes part in promotion"));
+        errors.at(
+            name,
+            format_args!("nothing decides `{name}`; give it to a tensor that takes part in promotion"),
+        );
     }
 }
 
@@ -285,41 +348,93 @@ mod tests {
 
     #[test]
     fn halves_compute_in_f32_unless_stored_bits_are_wanted() {
-        let float = schema(quote!(), quote!(fn f<T: Float>(x: T) -> T { x })).unwrap();
+        let float = schema(
+            quote!(),
+            quote!(
+                fn f<T: Float>(x: T) -> T {
+                    x
+                }
+            ),
+        )
+        .unwrap();
         assert_eq!(names(&float.instances), ["f32", "f64"]);
         assert!(float.dtypes.contains(DType::BF16));
-        let copy = schema(quote!(promote = no_opmath), quote!(fn f<T: Element>(x: T) -> T { x })).unwrap();
+        let copy = schema(
+            quote!(promote = no_opmath),
+            quote!(
+                fn f<T: Element>(x: T) -> T {
+                    x
+                }
+            ),
+        )
+        .unwrap();
         assert_eq!(copy.instances, DTypeSet::all());
     }
 
     #[test]
     fn int_to_float_accepts_integers_and_computes_in_floats() {
-        let exp = schema(quote!(promote = int_to_float), quote!(fn f<T: Analytic>(x: T) -> T { x })).unwrap();
+        let exp = schema(
+            quote!(promote = int_to_float),
+            quote!(
+                fn f<T: Analytic>(x: T) -> T {
+                    x
+                }
+            ),
+        )
+        .unwrap();
         assert!(exp.dtypes.contains(DType::Bool) && exp.dtypes.contains(DType::U8));
         assert_eq!(names(&exp.instances), ["f32", "f64", "c64", "c128"]);
     }
 
     #[test]
     fn bool_to_long_computes_bool_in_i64() {
-        let square = schema(quote!(promote = bool_to_long), quote!(fn f<T: Number>(x: T) -> T { x })).unwrap();
+        let square = schema(
+            quote!(promote = bool_to_long),
+            quote!(
+                fn f<T: Number>(x: T) -> T {
+                    x
+                }
+            ),
+        )
+        .unwrap();
         assert!(square.dtypes.contains(DType::Bool) && !square.instances.contains(DType::Bool));
     }
 
     #[test]
     fn bool_results_mean_always_bool() {
-        let eq = schema(quote!(), quote!(fn f<T: Number>(x: T, y: T) -> bool { x == y })).unwrap();
+        let eq = schema(
+            quote!(),
+            quote!(
+                fn f<T: Number>(x: T, y: T) -> bool {
+                    x == y
+                }
+            ),
+        )
+        .unwrap();
         assert_eq!(eq.kind, Kind::AlwaysBool);
     }
 
     #[test]
     fn numbers_and_concrete_tensors_take_no_part_in_promotion() {
-        let item = quote!(fn f<T: Float>(mask: bool, x: T, #[param] p: T) -> T { x });
+        let item = quote!(
+            fn f<T: Float>(mask: bool, x: T, #[param] p: T) -> T {
+                x
+            }
+        );
         assert_eq!(schema(quote!(), item).unwrap().promotes, [false, true, false]);
     }
 
     #[test]
     fn a_listed_dtype_needs_a_computation() {
-        let message = schema(quote!(dtypes(int)), quote!(fn f<T: Float>(x: T) -> T { x })).unwrap_err();
+        let message = schema(
+            quote!(dtypes(int)),
+            quote!(
+                fn f<T: Float>(x: T) -> T {
+                    x
+                }
+            ),
+        )
+        .unwrap_err();
         assert!(message.contains("cannot be computed"), "{message}");
     }
 }

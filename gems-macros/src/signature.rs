@@ -145,7 +145,8 @@ fn parse_generics(generics: &syn::Generics, errors: &Errors) -> Option<Generic> 
                 found = Some(Generic { ident: param.ident.clone(), bound: parse_bound(param, errors) });
             }
             GenericParam::Type(param) => {
-                errors.at(param, "a scalar function has one type parameter; use `as` to convert between types");
+                errors
+                    .at(param, "a scalar function has one type parameter; use `as` to convert between types");
             }
             GenericParam::Lifetime(param) => {
                 errors.at(param, "lifetimes are not supported here; scalars are passed by value");
@@ -168,10 +169,14 @@ fn parse_bound(param: &syn::TypeParam, errors: &Errors) -> Trait {
     match first {
         None => {
             let ident = &param.ident;
-            errors.at(param, format_args!("`{ident}` needs a bound; write `{ident}: B` with B one of {}", expected()));
+            errors.at(
+                param,
+                format_args!("`{ident}` needs a bound; write `{ident}: B` with B one of {}", expected()),
+            );
         }
         Some(TypeParamBound::Trait(bound)) => {
-            let name = bound.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+            let name =
+                bound.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
             match Trait::from_name(&name) {
                 Some(bound) => return bound,
                 None => errors.at(bound, format_args!("unknown bound; expected one of {}", expected())),
@@ -234,10 +239,8 @@ fn parse_param(arg: &mut FnArg, i: usize, is_op: bool, generic: Option<&Generic>
         errors.at(by_ref, "references are not supported here; scalars are passed by value");
     }
     if is_op && pattern.mutability.is_some() {
-        errors.at(
-            pattern.mutability,
-            "`mut` is only supported in `#[device_fn]`; bind a new name with `let`",
-        );
+        errors
+            .at(pattern.mutability, "`mut` is only supported in `#[device_fn]`; bind a new name with `let`");
     }
     Param { ident: pattern.ident.clone(), ty, is_number, mutable: pattern.mutability.is_some() }
 }

@@ -80,7 +80,11 @@ mod tests {
 
     #[test]
     fn tokens_without_places_still_have_a_text() {
-        let tokens = quote::quote!(fn f() { 1 });
+        let tokens = quote::quote!(
+            fn f() {
+                1
+            }
+        );
         assert!(text(tokens).contains("fn f"));
     }
 }

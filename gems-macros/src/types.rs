@@ -230,7 +230,11 @@ fn parse_path(path: &syn::Path, generic: Option<&Generic>, errors: &Errors) -> T
     match names.as_slice() {
         [name] if is_parameter(name) => Type::Generic,
         [name, "Real"] if is_parameter(name) => {
-            if generic.is_some_and(|generic| generic.bound.may_be_complex()) { Type::Real } else { Type::Generic }
+            if generic.is_some_and(|generic| generic.bound.may_be_complex()) {
+                Type::Real
+            } else {
+                Type::Generic
+            }
         }
         [name, "Complex"] if is_parameter(name) => Type::Complex,
         ["usize"] => Type::Index,

@@ -22,7 +22,9 @@ impl Reader<'_> {
             }
         };
         let values = match &*item.expr {
-            syn::Expr::Array(array) if is_array => array.elems.iter().map(|elem| self.const_value(elem)).collect(),
+            syn::Expr::Array(array) if is_array => {
+                array.elems.iter().map(|elem| self.const_value(elem)).collect()
+            }
             syn::Expr::Repeat(repeat) if is_array => {
                 self.errors.at(repeat, "write the elements of the array one by one");
                 None
@@ -46,9 +48,13 @@ impl Reader<'_> {
     /// A literal, with or without a sign, or a constant of a primitive type.
     fn const_value(&mut self, expr: &syn::Expr) -> Option<ConstValue> {
         let value = match expr {
-            syn::Expr::Lit(lit) => Literal::read(&lit.lit, false).map(|(literal, _)| ConstValue::Literal(literal)),
+            syn::Expr::Lit(lit) => {
+                Literal::read(&lit.lit, false).map(|(literal, _)| ConstValue::Literal(literal))
+            }
             syn::Expr::Unary(syn::ExprUnary { op: syn::UnOp::Neg(_), expr, .. }) => match &**expr {
-                syn::Expr::Lit(lit) => Literal::read(&lit.lit, true).map(|(literal, _)| ConstValue::Literal(literal)),
+                syn::Expr::Lit(lit) => {
+                    Literal::read(&lit.lit, true).map(|(literal, _)| ConstValue::Literal(literal))
+                }
                 _ => None,
             },
             syn::Expr::Path(path) => match self.associated(&path.path) {
@@ -58,7 +64,8 @@ impl Reader<'_> {
             _ => None,
         };
         if value.is_none() {
-            self.errors.at(expr.to_token_stream(), "the value of a constant must be a literal here, such as `0.5`");
+            self.errors
+                .at(expr.to_token_stream(), "the value of a constant must be a literal here, such as `0.5`");
         }
         value
     }

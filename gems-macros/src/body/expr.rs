@@ -72,7 +72,7 @@ impl Reader<'_> {
             syn::Expr::If(branch) => self.if_value(branch),
             syn::Expr::Block(block) if block.label.is_none() => {
                 let read = self.value_block(&block.block);
-                let ty = self.block_type(&read);
+                let ty = read.ty();
                 Expr { kind: ExprKind::Block(read), ty, span: block.span() }
             }
             syn::Expr::Cast(cast) => self.cast(cast),
@@ -108,7 +108,8 @@ impl Reader<'_> {
             let (kind, ty) = match self.lookup(ident) {
                 Some(Named::Local(local)) => (ExprKind::Local(local), self.body.locals[local].ty.clone()),
                 Some(Named::Const(id)) if self.body.consts[id].is_array => {
-                    self.errors.at(path, format_args!("`{ident}` is an array; take an element, as in `{ident}[0]`"));
+                    self.errors
+                        .at(path, format_args!("`{ident}` is an array; take an element, as in `{ident}[0]`"));
                     return Expr::error(span);
                 }
                 Some(Named::Const(id)) => (ExprKind::Const(id), Type::Fixed(self.body.consts[id].dtype)),
@@ -173,17 +174,21 @@ impl Reader<'_> {
         let params = list(params.iter().map(String::as_str));
         self.errors.at(
             ident,
-            format_args!("`{name}` is neither a parameter nor a name bound by `let`; parameters are {params}"),
+            format_args!(
+                "`{name}` is neither a parameter nor a name bound by `let`; parameters are {params}"
+            ),
         );
     }
 
     fn refuse_path(&self, path: &syn::Path) {
         let mut owner = path.clone();
-        let last = owner.segments.pop().map(|segment| segment.into_value().ident.to_string()).unwrap_or_default();
+        let last =
+            owner.segments.pop().map(|segment| segment.into_value().ident.to_string()).unwrap_or_default();
         owner.segments.pop_punct();
         let of = self.generic.map_or_else(|| "f64".to_owned(), |generic| generic.ident.to_string());
-        let standard = path.segments.first().is_some_and(|first| first.ident == "std" || first.ident == "core")
-            || path.segments.iter().any(|segment| segment.ident == "consts");
+        let standard =
+            path.segments.first().is_some_and(|first| first.ident == "std" || first.ident == "core")
+                || path.segments.iter().any(|segment| segment.ident == "consts");
         if self.owner_type(&owner).is_some() {
             let hint = match suggestion(&last, Constant::names()) {
                 Some(near) => format!("write `{near}`"),
@@ -195,7 +200,9 @@ impl Reader<'_> {
         } else {
             self.errors.at(
                 path,
-                format_args!("the value of `{last}` is out of sight here; move `const {last}` into the function"),
+                format_args!(
+                    "the value of `{last}` is out of sight here; move `const {last}` into the function"
+                ),
             );
         }
     }
@@ -249,7 +256,9 @@ impl Reader<'_> {
         let Some(row) = Method::find(&name, None) else {
             let hint = match suggestion(&name, Method::names()) {
                 Some(near) => format!("write `{near}`"),
-                None => "call a `#[device_fn]` instead, or see the traits of `math` for what there is".to_owned(),
+                None => {
+                    "call a `#[device_fn]` instead, or see the traits of `math` for what there is".to_owned()
+                }
             };
             self.errors.at(&call.method, format_args!("there is no method `{name}` here; {hint}"));
             return Expr::error(span);
@@ -312,8 +321,11 @@ impl Reader<'_> {
             return Expr::error(span);
         }
         let ty = self.infer.call(args.first().map(|arg| arg.ty.clone()));
-        self.body.callees.push(Callee { path: path.clone(), home, args: Vec::new() });
-        let callee = self.body.callees.len() - 1;
+        let callees = &mut self.body.callees;
+        let callee = callees.iter().position(|known| known.path == *path).unwrap_or_else(|| {
+            callees.push(Callee { path: path.clone(), home });
+            callees.len() - 1
+        });
         Expr { kind: ExprKind::Call { callee, args }, ty, span }
     }
 
@@ -330,7 +342,8 @@ impl Reader<'_> {
         } else if let Some(owner) = self.owner_type(&owner) {
             let owner = owner.describe(self.generic);
             if last == "from" {
-                self.errors.at(path, format_args!("conversions are written with `as` here, as in `x as {owner}`"));
+                self.errors
+                    .at(path, format_args!("conversions are written with `as` here, as in `x as {owner}`"));
             } else {
                 self.errors.at(path, format_args!("write this as a method, as in `x.{last}(…)`"));
             }
@@ -355,19 +368,14 @@ impl Reader<'_> {
             other => {
                 let value = self.expr(other);
                 let mut block = Block::default();
-                self.close(&mut block, value);
+                Self::close(&mut block, value);
                 block
             }
         };
-        let (a, b) = (self.block_type(&then), self.block_type(&otherwise));
+        let (a, b) = (then.ty(), otherwise.ty());
         self.infer.unify(&a, &b);
         let ty = if then.diverges() { b } else { a };
         Expr { kind: ExprKind::If { cond, then, otherwise }, ty, span }
-    }
-
-    #[expect(clippy::unused_self, reason = "reads like the other questions")]
-    fn block_type(&self, block: &Block) -> Type {
-        block.tail.as_ref().map_or(Type::Unit, |tail| tail.ty.clone())
     }
 
     fn cast(&mut self, cast: &syn::ExprCast) -> Expr {
@@ -398,26 +406,30 @@ impl Reader<'_> {
                 Expr { kind: ExprKind::Index { array, index: position }, ty, span: index.span() }
             }
             _ => {
-                self.errors.at(&index.expr, "only arrays declared by `const` inside the function can be indexed");
+                self.errors
+                    .at(&index.expr, "only arrays declared by `const` inside the function can be indexed");
                 Expr::error(index.span())
             }
         }
     }
 
     pub(super) fn refuse_macro(&self, mac: &syn::Macro) {
-        self.errors.at(&mac.path, "macros are not supported here; write the expression out or call a `#[device_fn]`");
+        self.errors.at(
+            &mac.path,
+            "macros are not supported here; write the expression out or call a `#[device_fn]`",
+        );
     }
 
     /// Reports an expression that the language does not have, at its first token.
     pub(super) fn refuse(&self, expr: &syn::Expr) {
         let (span, message) = match expr {
-            syn::Expr::Closure(closure) => {
-                (closure.or1_token.span, "closures are not supported here; write a `#[device_fn]` and call it")
-            }
-            syn::Expr::Reference(reference) => (
-                reference.and_token.span,
-                "references are not supported here; scalars are passed by value",
+            syn::Expr::Closure(closure) => (
+                closure.or1_token.span,
+                "closures are not supported here; write a `#[device_fn]` and call it",
             ),
+            syn::Expr::Reference(reference) => {
+                (reference.and_token.span, "references are not supported here; scalars are passed by value")
+            }
             syn::Expr::Match(branch) => {
                 (branch.match_token.span, "`match` is not supported here; write `if … else if … else`")
             }
@@ -440,10 +452,9 @@ impl Reader<'_> {
             syn::Expr::Struct(literal) => {
                 (literal.path.span(), "structs are not supported here; return a tuple of scalars")
             }
-            syn::Expr::Field(field) => (
-                field.member.span(),
-                "fields are not supported here; take a tuple apart by `let (a, b) = …`",
-            ),
+            syn::Expr::Field(field) => {
+                (field.member.span(), "fields are not supported here; take a tuple apart by `let (a, b) = …`")
+            }
             syn::Expr::Range(range) => {
                 (range.limits.span(), "ranges are only supported in `for i in a..b` of a `#[device_fn]`")
             }
@@ -455,7 +466,9 @@ impl Reader<'_> {
                 array.bracket_token.span.open(),
                 "arrays are only supported as `const` items inside the function",
             ),
-            syn::Expr::Loop(lop) => (lop.loop_token.span, "`loop` is not supported here; write `while` in a `#[device_fn]`"),
+            syn::Expr::Loop(lop) => {
+                (lop.loop_token.span, "`loop` is not supported here; write `while` in a `#[device_fn]`")
+            }
             syn::Expr::While(lop) => (lop.while_token.span, self.loop_message()),
             syn::Expr::ForLoop(lop) => (lop.for_token.span, self.loop_message()),
             syn::Expr::Break(stop) => (stop.break_token.span, self.loop_message()),
@@ -464,12 +477,13 @@ impl Reader<'_> {
                 leave.return_token.span,
                 "`return` is not supported here; make the value the last expression of the block",
             ),
-            syn::Expr::Assign(assign) => (
-                assign.eq_token.span,
-                "an assignment has no value; write it as a statement of its own",
-            ),
+            syn::Expr::Assign(assign) => {
+                (assign.eq_token.span, "an assignment has no value; write it as a statement of its own")
+            }
             syn::Expr::Block(block) => (block.span(), "labels are not supported here"),
-            other => (other.span(), "this expression is not part of the scalar language; see its description"),
+            other => {
+                (other.span(), "this expression is not part of the scalar language; see its description")
+            }
         };
         self.errors.at_span(span, message);
     }

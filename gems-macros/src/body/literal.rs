@@ -28,9 +28,11 @@ impl Literal {
                 };
                 (value, lit.to_string(), lit.suffix().to_owned())
             }
-            syn::Lit::Float(lit) => {
-                (LiteralValue::Float(lit.base10_digits().to_owned()), lit.to_string(), lit.suffix().to_owned())
-            }
+            syn::Lit::Float(lit) => (
+                LiteralValue::Float(lit.base10_digits().to_owned()),
+                lit.to_string(),
+                lit.suffix().to_owned(),
+            ),
             _ => return None,
         };
         let ty = match suffix.as_str() {

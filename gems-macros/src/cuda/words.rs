@@ -29,7 +29,9 @@ pub(super) fn literal(literal: &Literal, ty: &Type) -> String {
             let value = format!("{sign}{:?}", digits.parse::<f64>().unwrap_or(f64::NAN));
             if *ty == Type::Fixed(DType::F64) { value } else { format!("{}({value})", scalar_type(ty)) }
         }
-        (LiteralValue::Int(value), Type::Fixed(DType::I32)) if *value <= i32::MAX as u64 => format!("{sign}{value}"),
+        (LiteralValue::Int(value), Type::Fixed(DType::I32)) if *value <= i32::MAX as u64 => {
+            format!("{sign}{value}")
+        }
         (LiteralValue::Int(value), Type::Fixed(DType::U32)) => format!("{sign}{value}u"),
         (LiteralValue::Int(value), ty) => format!("{}({sign}{value}{})", scalar_type(ty), int_suffix(*value)),
     }

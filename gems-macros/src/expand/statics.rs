@@ -11,7 +11,6 @@ use crate::dtype::DType;
 use crate::model::Body;
 use crate::schema::{Output, Schema};
 use crate::signature::Signature;
-use crate::types::Type;
 
 /// A block whose value is the reference to a new static.
 fn behind_static(ty: &TokenStream, value: &TokenStream) -> TokenStream {
@@ -42,24 +41,15 @@ pub(super) fn device(
         let types = types.iter().map(|ty| ty.type_ref(private));
         quote!(#private::Use { name: #name, types: &[#(#types),*] })
     });
-    let calls = body.callees.iter().map(|callee| {
-        let home = &callee.home;
-        let args = callee.args.iter().map(|ty| ty.type_ref(private));
-        quote!(#private::Call::new(#home::DEVICE, &[#(#args),*]))
-    });
-    let generic = match signature.params.iter().position(|param| param.ty == Type::Generic) {
-        Some(position) => quote!(::core::option::Option::Some(#position)),
-        None => quote!(::core::option::Option::None),
-    };
+    let homes = body.callees.iter().map(|callee| &callee.home);
     let value = quote! {
         #private::DeviceFn {
             name: #name,
             module: ::core::module_path!(),
             file: ::core::file!(),
-            generic: #generic,
             pieces: &[#(#pieces),*],
             uses: &[#(#uses),*],
-            calls: &[#(#calls),*],
+            calls: &[#(#homes::DEVICE),*],
         }
     };
     behind_static(&quote!(#private::DeviceFn), &value)
@@ -73,7 +63,6 @@ pub(super) fn device_stub(name: &Ident, private: &TokenStream) -> TokenStream {
             name: #name,
             module: "",
             file: "",
-            generic: ::core::option::Option::None,
             pieces: &[],
             uses: &[],
             calls: &[],
@@ -83,9 +72,13 @@ pub(super) fn device_stub(name: &Ident, private: &TokenStream) -> TokenStream {
 }
 
 /// The description of an op.
-pub(super) fn op_def(signature: &Signature, schema: &Schema, source: &str, private: &TokenStream) -> TokenStream {
-    let home = signature.name();
-    let name = home.to_string();
+pub(super) fn op_def(
+    signature: &Signature,
+    schema: &Schema,
+    source: &str,
+    private: &TokenStream,
+) -> TokenStream {
+    let (home, name) = (signature.name(), &schema.name);
     let doc = signature.doc.join("\n");
     let params = signature.params.iter().enumerate().map(|(i, param)| {
         let name = param.ident.to_string();
@@ -113,6 +106,8 @@ pub(super) fn op_def(signature: &Signature, schema: &Schema, source: &str, priva
     let kind = schema.kind.variant();
     let compute = if schema.storage { quote!(Storage) } else { quote!(OpMath) };
     let dtypes = schema.dtypes.tokens(private);
+    let numbers = schema.numbers.variant();
+    let (vote, casts_freely) = (&schema.vote, schema.casts_freely);
     let cpu = cpu(signature, schema, private);
     let value = quote! {
         #private::OpDef {
@@ -126,6 +121,9 @@ pub(super) fn op_def(signature: &Signature, schema: &Schema, source: &str, priva
                 compute: #private::Compute::#compute,
             },
             dtypes: #dtypes,
+            numbers: #private::Numbers::#numbers,
+            vote: &[#(#vote),*],
+            casts_freely: #casts_freely,
             device: #home::DEVICE,
             cpu: #cpu,
         }
@@ -154,6 +152,9 @@ pub(super) fn op_def_stub(home: &Ident, n_outputs: usize, private: &TokenStream)
             outputs: &[#(#outputs),*],
             promote: #private::Promote { kind: #private::Kind::Default, compute: #private::Compute::OpMath },
             dtypes: #private::DTypeSet::EMPTY,
+            numbers: #private::Numbers::Wrap,
+            vote: &[],
+            casts_freely: false,
             device: #home::DEVICE,
             cpu: |_| ::core::option::Option::None,
         }
@@ -179,7 +180,8 @@ fn cpu(signature: &Signature, schema: &Schema, private: &TokenStream) -> TokenSt
     let generic = signature.generic.as_ref();
     let name = signature.name();
     let idents: Vec<&Ident> = signature.params.iter().map(|param| &param.ident).collect();
-    let inputs: Vec<TokenStream> = signature.params.iter().map(|param| param.ty.rust(generic, private)).collect();
+    let inputs: Vec<TokenStream> =
+        signature.params.iter().map(|param| param.ty.rust(generic, private)).collect();
     let outputs: Vec<TokenStream> = signature.outputs.iter().map(|ty| ty.rust(generic, private)).collect();
     let generics = &signature.item.sig.generics;
     let (parameter, arms) = match generic {
