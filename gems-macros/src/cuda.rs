@@ -4,6 +4,8 @@
 //! Prelude functions are called as `math::name`, other device functions as `op::name`; what the text calls is listed.
 //! The text is the same for every type that `T` can be; the emitter supplies names and the prelude.
 
+#[cfg(test)]
+mod tests;
 mod words;
 
 use proc_macro2::Span;
@@ -437,9 +439,19 @@ impl Writer<'_> {
 
     /// A new name with the value of the expression.
     fn copy(&mut self, expr: &Expr) -> String {
-        let name = self.namer.temporary();
-        self.store(expr, Dest::Declare { name: &name, mutable: false });
-        name
+        match &expr.kind {
+            ExprKind::If { then, otherwise, .. } if !is_choice(then, otherwise) => {
+                let name = self.namer.temporary();
+                self.store(expr, Dest::Declare { name: &name, mutable: false });
+                name
+            }
+            _ => {
+                let value = self.value(expr);
+                let (name, ty) = (self.namer.temporary(), self.ty(&expr.ty));
+                self.declare(expr.span, &ty, &name, false, value);
+                name
+            }
+        }
     }
 
     /// Operands from left to right. A mutable name is copied if an operand behind it has statements.
@@ -488,8 +500,9 @@ impl Writer<'_> {
             let [lhs, rhs] = self.atoms([lhs, rhs]);
             return code(format!("{lhs} {} {rhs}", if and { "&&" } else { "||" }));
         }
+        let value = self.value(lhs);
         let name = self.namer.temporary();
-        self.store(lhs, Dest::Declare { name: &name, mutable: true });
+        self.declare(lhs.span, "bool", &name, true, value);
         self.line(rhs.span, code(format!("if ({}{name}) {{", if and { "" } else { "!" })));
         self.depth += 1;
         self.store(rhs, Dest::Assign(&name));
@@ -508,15 +521,17 @@ impl Writer<'_> {
     fn element(&mut self, array: usize, index: &Expr) -> Code {
         let span = index.span;
         let last = self.body.consts[array].values.len().saturating_sub(1);
+        if let Some(position) = index.as_position().filter(|position| *position <= last) {
+            return code(format!("{}[{position}]", self.const_names[array]));
+        }
         let mut position = self.atom(index);
         if index.ty != Type::Index {
-            let name = self.namer.temporary();
             let value = self.cast(&position, &index.ty, &Type::Index);
+            let name = self.namer.temporary();
             self.declare(span, "u64", &name, false, code(value));
             position = name;
         }
-        let inside = self.namer.temporary();
-        let test = self.namer.temporary();
+        let (test, inside) = (self.namer.temporary(), self.namer.temporary());
         self.declare(span, "bool", &test, false, code(format!("{position} < u64({last})")));
         self.declare(span, "u64", &inside, false, code(format!("{test} ? {position} : u64({last})")));
         code(format!("{}[{inside}]", self.const_names[array]))
@@ -525,14 +540,15 @@ impl Writer<'_> {
 
 /// Whether an expression is written without a statement of its own.
 fn is_atom(expr: &Expr) -> bool {
-    matches!(
-        expr.kind,
+    match &expr.kind {
         ExprKind::Literal(_)
-            | ExprKind::Local(_)
-            | ExprKind::Const(_)
-            | ExprKind::Assoc { .. }
-            | ExprKind::Error
-    )
+        | ExprKind::Local(_)
+        | ExprKind::Const(_)
+        | ExprKind::Assoc { .. }
+        | ExprKind::Error => true,
+        ExprKind::Cast(value) => value.ty == expr.ty && is_atom(value),
+        _ => false,
+    }
 }
 
 /// Whether an `if` is a choice between two names or literals.

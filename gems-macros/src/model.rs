@@ -243,6 +243,18 @@ impl Block {
     }
 }
 
+impl Expr {
+    /// The position that a literal says.
+    pub(crate) fn as_position(&self) -> Option<usize> {
+        match &self.kind {
+            ExprKind::Literal(Literal { value: LiteralValue::Int(value), negative: false, .. }) => {
+                usize::try_from(*value).ok()
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Two walks over every expression of a block, operands first: one that reads, one that writes.
 macro_rules! walk {
     ($each:ident $(, $mutability:tt)?) => {

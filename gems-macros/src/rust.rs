@@ -113,6 +113,9 @@ impl Writer<'_> {
             ExprKind::Index { array, index } => {
                 let constant = &self.body.consts[*array];
                 let (name, last) = (&constant.item.ident, constant.values.len().saturating_sub(1));
+                if let Some(position) = index.as_position().filter(|position| *position <= last) {
+                    return quote_spanned!(span=> #name[#position]);
+                }
                 let index = self.cast(index, &Type::Index);
                 quote_spanned!(span=> #name[::core::cmp::Ord::min(#index, #last)])
             }
