@@ -90,7 +90,7 @@ struct Output<'a> {
 impl Output<'_> {
     /// ```ignore
     /// /// The user's documentation.
-    /// pub fn swiglu<__B: Buffer>(x: impl Into<Operand<'_, __B>>, ..) -> Result<__B> { .. }
+    /// pub fn swiglu<'a, B: Buffer>(x: impl Into<Operand<'a, B>>, ..) -> Result<B> { .. }
     /// pub enum swiglu {}
     /// impl swiglu { DEF, DEVICE, out, inplace, scalar }
     /// ```

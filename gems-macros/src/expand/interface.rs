@@ -33,8 +33,8 @@ fn lints() -> TokenStream {
 }
 
 /// ```ignore
-/// pub fn swiglu<__B: Buffer>(x: impl Into<Operand<'_, __B>>, y: ..) -> Result<__B> {
-///     Result::map(<__B as Buffer>::call::<1>(swiglu::DEF, &[x.into(), y.into()]), |[out]| out)
+/// pub fn swiglu<'a, B: Buffer>(x: impl Into<Operand<'a, B>>, y: ..) -> Result<B> {
+///     Result::map(<B as Buffer>::call::<1>(swiglu::DEF, &[x.into(), y.into()]), |[out]| out)
 /// }
 /// ```
 pub(super) fn run(output: &Output<'_>, outputs: &[Ident]) -> TokenStream {
@@ -43,6 +43,7 @@ pub(super) fn run(output: &Output<'_>, outputs: &[Ident]) -> TokenStream {
     let (docs, errors, lints) = (docs(&signature.doc), errors_section(&signature.doc), lints());
     let params = signature.params.iter().map(|param| parameter(param, private));
     let operands = signature.params.iter().map(|param| operand(param, private));
+    let generics = generics(&signature.params, private);
     let n = outputs.len();
     let buffers = outputs.iter().map(|_| quote!(__B));
     let (result, value) = if signature.returns_tuple() {
@@ -55,7 +56,7 @@ pub(super) fn run(output: &Output<'_>, outputs: &[Ident]) -> TokenStream {
         #errors
         #(#cfgs)*
         #lints
-        #vis fn #name<__B: #private::Buffer>(#(#params),*) -> #private::Result<#result> {
+        #vis fn #name<#generics>(#(#params),*) -> #private::Result<#result> {
             #private::Result::map(
                 <__B as #private::Buffer>::call::<#n>(#name::DEF, &[#(#operands),*]),
                 |[#(#outputs),*]| #value,
@@ -65,8 +66,8 @@ pub(super) fn run(output: &Output<'_>, outputs: &[Ident]) -> TokenStream {
 }
 
 /// ```ignore
-/// pub fn out<__B: Buffer>(x: impl Into<Operand<'_, __B>>, .., out: &mut __B) -> Result<()> {
-///     <__B as Buffer>::call_out(Self::DEF, &[x.into(), ..], &mut [out])
+/// pub fn out<'a, B: Buffer>(x: impl Into<Operand<'a, B>>, .., out: &mut B) -> Result<()> {
+///     <B as Buffer>::call_out(Self::DEF, &[x.into(), ..], &mut [out])
 /// }
 /// ```
 pub(super) fn out(output: &Output<'_>, outputs: &[Ident]) -> TokenStream {
@@ -74,7 +75,7 @@ pub(super) fn out(output: &Output<'_>, outputs: &[Ident]) -> TokenStream {
     let vis = &signature.item.vis;
     let params = signature.params.iter().map(|param| parameter(param, private));
     let operands = signature.params.iter().map(|param| operand(param, private));
-    let lints = lints();
+    let (generics, lints) = (generics(&signature.params, private), lints());
     quote! {
         /// Computes the op into existing buffers.
         ///
@@ -82,16 +83,16 @@ pub(super) fn out(output: &Output<'_>, outputs: &[Ident]) -> TokenStream {
         /// As the function itself; outputs of another shape, that cannot take the result's dtype, or that overlap an
         /// input partly.
         #lints
-        #vis fn out<__B: #private::Buffer>(#(#params,)* #(#outputs: &mut __B),*) -> #private::Result<()> {
+        #vis fn out<#generics>(#(#params,)* #(#outputs: &mut __B),*) -> #private::Result<()> {
             <__B as #private::Buffer>::call_out(Self::DEF, &[#(#operands),*], &mut [#(#outputs),*])
         }
     }
 }
 
 /// ```ignore
-/// pub fn inplace<__B: Buffer>(x: &mut __B, y: impl Into<Operand<'_, __B>>) -> Result<()> {
-///     let __first = Clone::clone(x);
-///     <__B as Buffer>::call_out(Self::DEF, &[Operand::Buffer(&__first), y.into()], &mut [x])
+/// pub fn inplace<'a, B: Buffer>(x: &mut B, y: impl Into<Operand<'a, B>>) -> Result<()> {
+///     let first = Clone::clone(x);
+///     <B as Buffer>::call_out(Self::DEF, &[Operand::Buffer(&first), y.into()], &mut [x])
 /// }
 /// ```
 ///
@@ -106,14 +107,14 @@ pub(super) fn inplace(output: &Output<'_>) -> TokenStream {
     let handle = format_ident!("__first");
     let params = rest.iter().map(|param| parameter(param, private));
     let operands = rest.iter().map(|param| operand(param, private));
-    let lints = lints();
+    let (generics, lints) = (generics(rest, private), lints());
     quote! {
         /// Computes the op into its first operand.
         ///
         /// # Errors
         /// As `out`, with the first operand as the output.
         #lints
-        #vis fn inplace<__B: #private::Buffer>(#ident: &mut __B, #(#params),*) -> #private::Result<()> {
+        #vis fn inplace<#generics>(#ident: &mut __B, #(#params),*) -> #private::Result<()> {
             let #handle = ::core::clone::Clone::clone(&*#ident);
             <__B as #private::Buffer>::call_out(
                 Self::DEF,
@@ -124,10 +125,20 @@ pub(super) fn inplace(output: &Output<'_>) -> TokenStream {
     }
 }
 
-/// `x: impl Into<Operand<'_, __B>>`, or `alpha: impl Into<Scalar>` for a number.
+/// The type of buffers, and the lifetime of the borrowed ones if a parameter can be one.
+fn generics(params: &[Param], private: &TokenStream) -> TokenStream {
+    if params.iter().any(|param| !param.is_number) {
+        // A lifetime in `impl Trait` needs a name.
+        quote!('__a, __B: #private::Buffer + '__a)
+    } else {
+        quote!(__B: #private::Buffer)
+    }
+}
+
+/// `x: impl Into<Operand<'a, B>>`, or `alpha: impl Into<Scalar>` for a number.
 fn parameter(param: &Param, private: &TokenStream) -> TokenStream {
     let ident = &param.ident;
-    let ty = if param.is_number { quote!(#private::Scalar) } else { quote!(#private::Operand<'_, __B>) };
+    let ty = if param.is_number { quote!(#private::Scalar) } else { quote!(#private::Operand<'__a, __B>) };
     quote!(#ident: impl ::core::convert::Into<#ty>)
 }
 
