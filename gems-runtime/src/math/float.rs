@@ -60,6 +60,11 @@ macro_rules! float {
             }
 
             #[inline(always)]
+            fn pow(self, exponent: $ty) -> $ty {
+                self.powf(exponent)
+            }
+
+            #[inline(always)]
             fn abs(self) -> $ty {
                 self.abs()
             }
@@ -72,6 +77,34 @@ macro_rules! float {
             #[inline(always)]
             fn rem(self, other: $ty) -> $ty {
                 self % other
+            }
+
+            #[inline(always)]
+            fn div_trunc(self, other: $ty) -> $ty {
+                (self / other).trunc()
+            }
+
+            #[inline]
+            fn div_floor(self, other: $ty) -> $ty {
+                let quotient = self / other;
+                if other == 0.0 {
+                    return quotient;
+                }
+                let remainder = self % other;
+                let exact = (self - remainder) / other;
+                let down = remainder != 0.0 && (other < 0.0) != (remainder < 0.0);
+                let exact = if down { exact - 1.0 } else { exact };
+                if exact == 0.0 {
+                    return (0.0 as $ty).copysign(quotient);
+                }
+                let floor = exact.floor();
+                if exact - floor > 0.5 { floor + 1.0 } else { floor }
+            }
+
+            #[inline(always)]
+            fn rem_floor(self, other: $ty) -> $ty {
+                let remainder = self % other;
+                if remainder != 0.0 && (other < 0.0) != (remainder < 0.0) { remainder + other } else { remainder }
             }
 
             #[inline(always)]
@@ -257,11 +290,6 @@ macro_rules! float {
             #[inline(always)]
             fn rsqrt(self) -> $ty {
                 1.0 / self.sqrt()
-            }
-
-            #[inline(always)]
-            fn powf(self, exponent: $ty) -> $ty {
-                self.powf(exponent)
             }
 
             std_functions! { $ty exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan asin acos atan sinh cosh tanh }
