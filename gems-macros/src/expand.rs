@@ -39,7 +39,7 @@ fn expand(args: TokenStream, item: TokenStream, attribute: Attribute) -> TokenSt
     let private = krate::private(args.krate.as_ref(), &errors);
     let signature = Signature::parse(function.clone(), attribute, &errors);
     let output = Output { signature: &signature, private: &private };
-    match stages(&args, &function, attribute, &output, &errors) {
+    match stages(&args, &function, item, attribute, &output, &errors) {
         Ok(tokens) => tokens,
         Err(Failed(errors)) => {
             let stub = match attribute {
@@ -55,6 +55,7 @@ fn expand(args: TokenStream, item: TokenStream, attribute: Attribute) -> TokenSt
 fn stages(
     args: &Args,
     function: &ItemFn,
+    item: TokenStream,
     attribute: Attribute,
     output: &Output<'_>,
     errors: &Errors,
@@ -68,16 +69,9 @@ fn stages(
     let device = statics::device(signature, &body, &cuda::write(signature, &body), private);
     let formula = rust::write(signature, &body, private);
     Ok(match schema {
-        Some(schema) => output.op(&schema, &device, &formula, &rust_source(function)),
+        Some(schema) => output.op(&schema, &device, &formula, &source::text(item)),
         None => output.device_fn(&device, &formula),
     })
-}
-
-/// The function without its doc comment.
-fn rust_source(function: &ItemFn) -> String {
-    let mut function = function.clone();
-    function.attrs.retain(|attribute| !attribute.path().is_ident("doc"));
-    source::text(quote!(#function))
 }
 
 /// What every emitted item needs.
