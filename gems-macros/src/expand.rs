@@ -40,7 +40,7 @@ fn expand(args: TokenStream, item: TokenStream, attribute: Attribute) -> TokenSt
     let mut signature = Signature::parse(function.clone(), attribute, &errors);
     signature.qualify_bound(&private);
     let output = Output { signature: &signature, private: &private };
-    match stages(&args, &function, attribute, &output, &errors) {
+    match stages(&args, &function, item, attribute, &output, &errors) {
         Ok(tokens) => tokens,
         Err(Failed(errors)) => {
             let stub = match attribute {
@@ -56,6 +56,7 @@ fn expand(args: TokenStream, item: TokenStream, attribute: Attribute) -> TokenSt
 fn stages(
     args: &Args,
     function: &ItemFn,
+    item: TokenStream,
     attribute: Attribute,
     output: &Output<'_>,
     errors: &Errors,
@@ -69,16 +70,9 @@ fn stages(
     let device = statics::device(signature, &body, &cuda::write(signature, &body), private);
     let formula = rust::write(signature, &body, private);
     Ok(match schema {
-        Some(schema) => output.op(&schema, &device, &formula, &rust_source(function)),
+        Some(schema) => output.op(&schema, &device, &formula, &source::text(item)),
         None => output.device_fn(&device, &formula),
     })
-}
-
-/// The function without its doc comment.
-fn rust_source(function: &ItemFn) -> String {
-    let mut function = function.clone();
-    function.attrs.retain(|attribute| !attribute.path().is_ident("doc"));
-    source::text(quote!(#function))
 }
 
 /// What every emitted item needs.
