@@ -22,7 +22,8 @@ pub mod compile;
 pub mod config;
 pub mod device;
 
-mod exec;
+#[doc(hidden)]
+pub mod exec;
 
 #[doc(hidden)]
 #[path = "private.rs"]

@@ -62,14 +62,23 @@ impl StridedBuffer {
     /// # Errors
     /// `Shape` if the number of elements overflows; `Memory`; `Driver` if the device cannot be used.
     pub fn zeros(dtype: DType, shape: &[usize], device: Device) -> Result<StridedBuffer> {
-        StridedBuffer::allocate(&Meta { dtype, device, layout: Layout::contiguous(shape)? })
+        let buffer = StridedBuffer::allocate(&Meta { dtype, device, layout: Layout::contiguous(shape)? })?;
+        if device != Device::Cpu {
+            exec::zero(&buffer.storage)?;
+        }
+        Ok(buffer)
     }
 
     /// A contiguous buffer in which every element is `value`, converted to `dtype`.
     ///
     /// # Errors
     /// As [`StridedBuffer::zeros`].
-    pub fn full(dtype: DType, shape: &[usize], value: impl Into<Scalar>, device: Device) -> Result<StridedBuffer> {
+    pub fn full(
+        dtype: DType,
+        shape: &[usize],
+        value: impl Into<Scalar>,
+        device: Device,
+    ) -> Result<StridedBuffer> {
         let bytes = value.into().store(dtype);
         let layout = Layout::contiguous(shape)?;
         let element = &bytes[..dtype.size()];
@@ -79,7 +88,7 @@ impl StridedBuffer {
         Ok(buffer)
     }
 
-    /// Zeroed memory for a layout whose elements start at offset 0.
+    /// Memory of unspecified content for a layout whose elements start at offset 0.
     pub(crate) fn allocate(meta: &Meta) -> Result<StridedBuffer> {
         let elements = meta.layout.span().map_or(0, |(_, high)| high.unsigned_abs() + 1);
         let bytes = elements.checked_mul(meta.dtype.size()).ok_or_else(|| {
@@ -218,7 +227,8 @@ impl StridedBuffer {
 
     fn check_dtype(&self, asked: DType) -> Result<()> {
         if asked != self.meta.dtype {
-            let message = format!("{} holds {}, not {asked}; convert with `copy`", self.meta, self.meta.dtype);
+            let message =
+                format!("{} holds {}, not {asked}; convert with `copy`", self.meta, self.meta.dtype);
             return Err(Error::new(ErrorKind::DType, message));
         }
         Ok(())

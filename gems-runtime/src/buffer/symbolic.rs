@@ -92,8 +92,10 @@ impl Buffer for SymbolicBuffer {
     }
 
     fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()> {
-        let given: SmallVec<[&Meta; 2]> = outputs.iter().map(|output| &output.meta).collect();
-        let inference = plan::infer(op, &plan::arguments(operands), Outputs::Given(&given))?;
+        let inference = {
+            let given: SmallVec<[&Meta; 2]> = outputs.iter().map(|output| &output.meta).collect();
+            plan::infer(op, &plan::arguments(operands), Outputs::Given(&given))?
+        };
         for (output, meta) in outputs.iter_mut().zip(inference.outputs) {
             output.meta = meta;
         }

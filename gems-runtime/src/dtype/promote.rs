@@ -202,6 +202,16 @@ fn combine(higher: DType, lower: DType) -> Result<DType> {
 ///
 /// # Errors
 /// Dtypes without a common one (see [`join`]), or no operand at all.
+///
+/// # Examples
+/// ```
+/// use gems_runtime::dtype::{DType, Scalar, Tiered, result_type};
+///
+/// let i32s = Tiered::buffer(DType::I32, 1);
+/// assert_eq!(result_type([i32s, Scalar::from(1.5).into()])?, DType::F32);
+/// assert_eq!(result_type([i32s, Tiered::buffer(DType::I64, 0)])?, DType::I32);
+/// # Ok::<(), gems_runtime::error::Error>(())
+/// ```
 pub fn result_type(operands: impl IntoIterator<Item = Tiered>) -> Result<DType> {
     let mut tiers = [DTypeSet::EMPTY; 3];
     for Tiered { dtype, tier } in operands {

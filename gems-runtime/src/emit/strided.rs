@@ -44,9 +44,9 @@ pub(super) fn write(
 
     text.line("// Extents and strides, outermost axis first, in elements.");
     text.line("struct Axes {");
-    text.line(&format!("    {unsigned} extent[{rank}];"));
-    for name in strided.iter().map(|(_, operand)| operand).chain(&operands.outputs.iter().collect::<Vec<_>>()) {
-        text.line(&format!("    {signed} {}[{rank}];", name.name));
+    text.line(&format!("  {unsigned} extent[{rank}];"));
+    for operand in strided.iter().map(|(_, operand)| *operand).chain(&operands.outputs) {
+        text.line(&format!("  {signed} {}[{rank}];", operand.name));
     }
     text.line("};");
     text.blank();

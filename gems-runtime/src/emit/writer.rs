@@ -15,7 +15,7 @@ impl Writer {
     /// One line at the current indentation.
     pub(crate) fn line(&mut self, line: &str) {
         for _ in 0..self.depth {
-            self.text.push_str("    ");
+            self.text.push_str("  ");
         }
         self.text.push_str(line);
         self.text.push('\n');

@@ -12,6 +12,7 @@ pub(crate) use transfer::{allocate, read, to_device, write, write_bytes, zero};
 use crate::buffer::{Buffer, Meta, StridedBuffer};
 use crate::device::Device;
 use crate::dtype::{self, DType};
+use crate::emit::{self, Packed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{self, Overlap, Region};
 use crate::op::{OpDef, Operand};
@@ -19,10 +20,23 @@ use crate::plan::{self, Inference, Outputs, Placement, Plan, Source};
 use smallvec::SmallVec;
 
 /// The bytes of a number in some dtype, little endian.
-pub(crate) type ValueBytes = [u8; 16];
+pub type ValueBytes = [u8; 16];
 
 /// Runs `op` into new buffers.
 pub(crate) fn call(
+    op: &'static OpDef,
+    operands: &[Operand<'_, StridedBuffer>],
+    dtype: Option<DType>,
+) -> Result<SmallVec<[StridedBuffer; 2]>> {
+    call_on(launch, op, operands, dtype)
+}
+
+/// Runs `op` into new buffers, with another back end than the device's own.
+///
+/// # Errors
+/// As [`Buffer::run`].
+pub fn call_on(
+    back_end: BackEnd,
     op: &'static OpDef,
     operands: &[Operand<'_, StridedBuffer>],
     dtype: Option<DType>,
@@ -31,7 +45,7 @@ pub(crate) fn call(
     let outputs = inference.outputs.iter().map(StridedBuffer::allocate).collect::<Result<SmallVec<[_; 2]>>>();
     let outputs = outputs.map_err(|error| error.in_op(op.name))?;
     let inputs: SmallVec<[_; 8]> = operands.iter().map(Input::of).collect();
-    run(op, &inference, &inputs, &outputs, Sharing::None).map_err(|error| error.in_op(op.name))?;
+    run(back_end, op, &inference, &inputs, &outputs, Sharing::None).map_err(|error| error.in_op(op.name))?;
     Ok(outputs)
 }
 
@@ -41,12 +55,28 @@ pub(crate) fn call_out(
     operands: &[Operand<'_, StridedBuffer>],
     outputs: &mut [&mut StridedBuffer],
 ) -> Result<()> {
-    let given: SmallVec<[&Meta; 2]> = outputs.iter().map(|output| output.meta()).collect();
-    let inference = plan::infer(op, &plan::arguments(operands), Outputs::Given(&given))?;
-    write_into(op, &inference, operands, outputs).map_err(|error| error.in_op(op.name))
+    call_out_on(launch, op, operands, outputs)
+}
+
+/// Runs `op` into existing buffers, with another back end than the device's own.
+///
+/// # Errors
+/// As [`Buffer::call_out`].
+pub fn call_out_on(
+    back_end: BackEnd,
+    op: &'static OpDef,
+    operands: &[Operand<'_, StridedBuffer>],
+    outputs: &mut [&mut StridedBuffer],
+) -> Result<()> {
+    let inference = {
+        let given: SmallVec<[&Meta; 2]> = outputs.iter().map(|output| output.meta()).collect();
+        plan::infer(op, &plan::arguments(operands), Outputs::Given(&given))?
+    };
+    write_into(back_end, op, &inference, operands, outputs).map_err(|error| error.in_op(op.name))
 }
 
 fn write_into(
+    back_end: BackEnd,
     op: &'static OpDef,
     inference: &Inference,
     operands: &[Operand<'_, StridedBuffer>],
@@ -82,7 +112,7 @@ fn write_into(
             }
         }
     }
-    run(op, inference, &inputs, &outputs, sharing)
+    run(back_end, op, inference, &inputs, &outputs, sharing)
 }
 
 /// Whether outputs share memory with inputs.
@@ -132,7 +162,8 @@ fn check_outputs(op: &OpDef, outputs: &[StridedBuffer]) -> Result<()> {
         }
         for (other, def) in outputs.iter().zip(op.outputs).take(i) {
             if overlap(output, other) != Overlap::None {
-                let message = format!("outputs `{}` and `{name}` share memory; give separate outputs", def.name);
+                let message =
+                    format!("outputs `{}` and `{name}` share memory; give separate outputs", def.name);
                 return Err(Error::new(ErrorKind::Overlap, message));
             }
         }
@@ -144,15 +175,16 @@ fn overlap(output: &StridedBuffer, input: &StridedBuffer) -> Overlap {
     if output.device() != input.device() {
         return Overlap::None;
     }
-    layout::overlap(&region(output), &region(input))
+    layout::overlap(region(output), region(input))
 }
 
 fn region(buffer: &StridedBuffer) -> Region<'_> {
-    Region { address: buffer.address(), size: buffer.dtype().size(), layout: &buffer.meta().layout }
+    Region { address: buffer.address(), element_size: buffer.dtype().size(), layout: &buffer.meta().layout }
 }
 
 /// Plans and runs a call whose outputs exist and whose overlaps are fine.
 fn run(
+    back_end: BackEnd,
     op: &'static OpDef,
     inference: &Inference,
     inputs: &[Input<'_>],
@@ -185,11 +217,18 @@ fn run(
         outputs.iter().map(|b| Placement { layout: &b.meta().layout, address: place(b) }).collect();
     let disjoint = sharing == Sharing::None;
     let plan = plan::schedule(op, inference, &placements, &output_placements, disjoint)?;
-    let call = Call { plan: &plan, values: &values, inputs: &buffers, outputs };
-    match inference.device {
-        Device::Cpu => cpu::run(&call),
+    back_end(&Call { plan: &plan, values: &values, inputs: &buffers, outputs })
+}
+
+/// What runs a planned call.
+pub type BackEnd = fn(&Call<'_>) -> Result<()>;
+
+/// The back end of the device that holds the outputs.
+fn launch(call: &Call<'_>) -> Result<()> {
+    match call.outputs.first().map_or(Device::Cpu, StridedBuffer::device) {
+        Device::Cpu => cpu::run(call),
         #[cfg(feature = "cuda")]
-        Device::Cuda(ordinal) => cuda::run(&call, ordinal),
+        Device::Cuda(ordinal) => cuda::run(call, ordinal),
         #[cfg(not(feature = "cuda"))]
         Device::Cuda(_) => Err(no_cuda()),
     }
@@ -197,13 +236,26 @@ fn run(
 
 /// A planned call with its operands.
 #[derive(Clone, Copy, Debug)]
-struct Call<'a> {
-    plan: &'a Plan,
+pub struct Call<'a> {
+    /// The kernel and its arguments.
+    pub plan: &'a Plan,
     /// One a parameter; meaningful where it is passed by value.
-    values: &'a [ValueBytes],
+    pub values: &'a [ValueBytes],
     /// One a parameter; `None` where it is passed by value.
-    inputs: &'a [Option<&'a StridedBuffer>],
-    outputs: &'a [StridedBuffer],
+    pub inputs: &'a [Option<&'a StridedBuffer>],
+    /// One an output.
+    pub outputs: &'a [StridedBuffer],
+}
+
+impl Call<'_> {
+    /// The arguments of the kernel, with the operands' addresses.
+    #[must_use]
+    pub fn pack(&self) -> Packed {
+        let inputs: SmallVec<[u64; 8]> =
+            self.inputs.iter().map(|buffer| buffer.map_or(0, StridedBuffer::address)).collect();
+        let outputs: SmallVec<[u64; 2]> = self.outputs.iter().map(StridedBuffer::address).collect();
+        emit::pack(&self.plan.spec, &self.plan.args, self.values, &inputs, &outputs)
+    }
 }
 
 /// The element of a 0-d host buffer, converted step by step.
@@ -217,5 +269,8 @@ fn host_value(buffer: &StridedBuffer, chain: [DType; 3]) -> Result<ValueBytes> {
 
 #[cfg(not(feature = "cuda"))]
 fn no_cuda() -> Error {
-    Error::new(ErrorKind::Driver, "gems was built without CUDA; enable its feature `cuda`, or use Device::Cpu")
+    Error::new(
+        ErrorKind::Driver,
+        "gems was built without CUDA; enable its feature `cuda`, or use Device::Cpu",
+    )
 }

@@ -1,12 +1,12 @@
 //! Memory in and out: allocation, host reads and writes, copies between devices.
 #![expect(unsafe_code, reason = "copies raw memory under its lock")]
 
-use crate::buffer::{Buffer, HostMemory, Meta, Storage, StridedBuffer, Views};
+use crate::buffer::{Buffer, HostMemory, Meta, Storage, StridedBuffer};
 use crate::device::Device;
 use crate::dtype::{self, Element};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exec::ValueBytes;
-use crate::layout;
+use crate::layout::{self, Layout};
 use std::sync::PoisonError;
 
 /// Memory of unspecified content on a device.
@@ -22,7 +22,13 @@ pub(crate) fn allocate(device: Device, bytes: usize) -> Result<Storage> {
 
 /// Overwrites memory with zeros.
 pub(crate) fn zero(storage: &Storage) -> Result<()> {
-    write_bytes(storage, 0, &vec![0; storage.bytes()])
+    match storage.device() {
+        Device::Cpu => write_bytes(storage, 0, &vec![0; storage.bytes()]),
+        #[cfg(feature = "cuda")]
+        Device::Cuda(_) => super::cuda::zero(storage),
+        #[cfg(not(feature = "cuda"))]
+        Device::Cuda(_) => Err(super::no_cuda()),
+    }
 }
 
 /// The elements in row-major order.
@@ -49,7 +55,8 @@ pub(crate) fn read<T: Element>(buffer: &StridedBuffer) -> Result<Vec<T>> {
 /// Overwrites the elements, in row-major order; the caller has checked dtype and count.
 pub(crate) fn write<T: Element>(buffer: &StridedBuffer, elements: &[T]) -> Result<()> {
     if layout::has_internal_overlap(&buffer.meta().layout) {
-        let message = format!("elements of {} share memory; write to a buffer without overlap", buffer.meta());
+        let message =
+            format!("elements of {} share memory; write to a buffer without overlap", buffer.meta());
         return Err(Error::new(ErrorKind::Overlap, message));
     }
     let host = host_view(buffer)?;
@@ -96,8 +103,13 @@ pub(super) fn copy_span(buffer: &StridedBuffer) -> Result<StridedBuffer> {
         #[cfg(not(feature = "cuda"))]
         Device::Cuda(_) => return Err(super::no_cuda()),
     }
-    let layout = buffer.meta().layout.clone().with_offset(buffer.meta().layout.offset() - low);
-    StridedBuffer::from_storage(storage, buffer.dtype(), layout)
+    StridedBuffer::from_storage(storage, buffer.dtype(), shifted(buffer, low)?)
+}
+
+/// The layout of a view relative to another first element.
+fn shifted(buffer: &StridedBuffer, by: isize) -> Result<Layout> {
+    let layout = &buffer.meta().layout;
+    Layout::new(layout.shape(), layout.strides(), layout.offset() - by)
 }
 
 /// The same elements on another device, contiguous there.
@@ -106,7 +118,7 @@ pub(crate) fn to_device(buffer: &StridedBuffer, device: Device) -> Result<Stride
     if device == Device::Cpu && host.meta().layout.is_contiguous() {
         return Ok(host);
     }
-    let layout = layout::Layout::contiguous(buffer.shape())?;
+    let layout = Layout::contiguous(buffer.shape())?;
     let target = StridedBuffer::allocate(&Meta { dtype: buffer.dtype(), device, layout })?;
     let mut bytes = vec![0; target.storage().bytes()];
     if let Some(memory) = host.storage().as_host() {
@@ -155,9 +167,11 @@ fn memory_left(storage: &Storage, at: usize) -> usize {
 /// The bytes of the storage that a view spans.
 fn span_bytes(buffer: &StridedBuffer) -> std::ops::Range<usize> {
     let size = buffer.dtype().size();
-    buffer.meta().layout.span().map_or(0..0, |(low, high)| {
-        low.unsigned_abs() * size..(high.unsigned_abs() + 1) * size
-    })
+    buffer
+        .meta()
+        .layout
+        .span()
+        .map_or(0..0, |(low, high)| low.unsigned_abs() * size..(high.unsigned_abs() + 1) * size)
 }
 
 /// The buffer itself if it is on the host, else a host copy of the memory it spans.
@@ -167,16 +181,18 @@ fn host_view(buffer: &StridedBuffer) -> Result<StridedBuffer> {
         #[cfg(feature = "cuda")]
         Device::Cuda(_) => {
             let Some((low, _)) = buffer.meta().layout.span() else {
-                let layout = buffer.meta().layout.clone().with_offset(0);
-                return StridedBuffer::from_storage(Storage::host_zeroed(0)?, buffer.dtype(), layout);
+                return StridedBuffer::from_storage(
+                    Storage::host_zeroed(0)?,
+                    buffer.dtype(),
+                    shifted(buffer, 0)?,
+                );
             };
             let range = span_bytes(buffer);
             let mut bytes = vec![0; range.len()];
             super::cuda::download(buffer.storage(), range.start, &mut bytes)?;
             let storage = Storage::host_zeroed(bytes.len())?;
             write_bytes(&storage, 0, &bytes)?;
-            let layout = buffer.meta().layout.clone().with_offset(buffer.meta().layout.offset() - low);
-            StridedBuffer::from_storage(storage, buffer.dtype(), layout)
+            StridedBuffer::from_storage(storage, buffer.dtype(), shifted(buffer, low)?)
         }
         #[cfg(not(feature = "cuda"))]
         Device::Cuda(_) => Err(super::no_cuda()),

@@ -6,13 +6,17 @@
 //! 3. every element's offset, and the distance between any two, fits `isize`.
 //!
 //! All in elements; bytes appear only with a dtype. Knows no buffer and no device.
-//! No heap allocation up to rank 6.
+//! No heap allocation up to rank 6, but for errors, lists of views and the exact test of overlap.
 
+mod axis;
 mod broadcast;
 mod coalesce;
+mod index;
+#[cfg(test)]
+mod model;
 mod overlap;
+mod reshape;
 mod strides;
-mod views;
 mod vote;
 
 pub use broadcast::{broadcast_shapes, broadcast_strides};
@@ -33,6 +37,19 @@ pub type Shape = SmallVec<[usize; 6]>;
 pub type Strides = SmallVec<[isize; 6]>;
 
 /// Shape, strides and offset of a view, in elements.
+///
+/// # Examples
+/// ```
+/// use gems_runtime::layout::Layout;
+///
+/// let x = Layout::contiguous(&[4, 6])?;
+/// let every_other_row = x.slice(0, 0, isize::MAX, 2)?;
+/// assert_eq!((every_other_row.shape(), every_other_row.strides()), (&[2, 6][..], &[12, 1][..]));
+/// let columns = x.t()?.flip(&[0])?;
+/// assert_eq!((columns.shape(), columns.strides(), columns.offset()), (&[6, 4][..], &[-1, 6][..], 5));
+/// assert!(columns.reshape(&[24]).is_err());
+/// # Ok::<(), gems_runtime::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     shape: Shape,
@@ -68,8 +85,8 @@ impl Layout {
         check_shape(&shape)?;
         if span(&shape, &strides, offset).is_none() {
             return Err(shape_error(format!(
-                "an element of {shape:?} with strides {strides:?} and offset {offset} lies beyond the address \
-                 space; use smaller strides"
+                "an element of {shape:?} with strides {strides:?} and offset {offset} lies beyond the address space; \
+                 use smaller strides"
             )));
         }
         Ok(Layout { shape, strides, offset })
@@ -169,7 +186,28 @@ fn shape_error(message: String) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use super::model::{any_layout, offsets};
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn span_is_the_range_of_offsets(layout in any_layout()) {
+            let all = offsets(&layout);
+            prop_assert_eq!(layout.span(), all.iter().min().copied().zip(all.iter().max().copied()));
+            prop_assert_eq!(layout.numel(), all.len());
+            prop_assert_eq!(layout.is_empty(), all.is_empty());
+        }
+
+        #[test]
+        fn dense_and_contiguous_are_what_the_offsets_say(layout in any_layout()) {
+            let mut all = offsets(&layout);
+            let steps = |all: &[isize]| all.windows(2).all(|pair| pair[1] == pair[0] + 1);
+            prop_assert_eq!(layout.is_contiguous(), steps(&all));
+            all.sort_unstable();
+            prop_assert_eq!(layout.is_dense(), steps(&all));
+        }
+    }
 
     #[test]
     fn contiguous_is_row_major() {

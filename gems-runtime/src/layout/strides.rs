@@ -1,7 +1,7 @@
 //! Row-major strides and what strides say about the order of elements.
 //!
-//! Strides of axes of size 1 never count; empty shapes pass every test. "Dense" looks at the absolute value of strides, so
-//! a flipped view of a dense one is dense; the other tests take strides as they are.
+//! Strides of axes of size 1 never count. Empty shapes are contiguous and dense. "Dense" looks at the absolute value of
+//! strides, so a flipped view of a dense one is dense; the other tests take strides as they are.
 
 use super::Strides;
 use smallvec::SmallVec;

@@ -1,11 +1,11 @@
 //! Strides of a result: the operands vote on the order of its axes.
 //!
-//! Guarantees PyTorch's TensorIterator rule, exactly; the strides are dense. Negative strides, which PyTorch lacks, vote
-//! with their absolute value.
+//! Guarantees PyTorch's TensorIterator rule, exactly; the strides are dense. Negative strides, which PyTorch lacks,
+//! vote with their absolute value.
 //! Does not look at dtypes, and expects shapes that broadcast.
 
 use super::strides::extent;
-use super::{Shape, Strides, contiguous_strides, is_channels_last, is_contiguous, is_dense};
+use super::{Layout, Shape, Strides, contiguous_strides, is_channels_last, is_contiguous, is_dense};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
@@ -18,6 +18,12 @@ pub struct Entry<'a> {
     pub strides: &'a [isize],
 }
 
+impl<'a> From<&'a Layout> for Entry<'a> {
+    fn from(layout: &'a Layout) -> Entry<'a> {
+        Entry { shape: layout.shape(), strides: layout.strides() }
+    }
+}
+
 /// Order of axes, innermost first.
 type Axes = SmallVec<[usize; 6]>;
 
@@ -25,6 +31,16 @@ type Axes = SmallVec<[usize; 6]>;
 ///
 /// The entries are a given output that keeps its shape, then every buffer operand and every number in place of one (as
 /// rank 0), in the order of parameters. The first entry with an opinion decides.
+///
+/// # Examples
+/// ```
+/// use gems_runtime::layout::{Layout, output_strides};
+///
+/// let columns = Layout::new(&[2, 3], &[1, 2], 0)?;
+/// let row = Layout::contiguous(&[3])?;
+/// assert_eq!(output_strides(&[(&columns).into(), (&row).into()]).as_slice(), [1, 2]);
+/// # Ok::<(), gems_runtime::error::Error>(())
+/// ```
 #[must_use]
 pub fn output_strides(entries: &[Entry<'_>]) -> Strides {
     if entries.iter().all(|entry| entry.strides.iter().all(|&stride| stride >= 0)) {
@@ -44,7 +60,7 @@ pub fn keep_format_strides(entry: Entry<'_>) -> Strides {
         return strides;
     }
     let entry = Entry { shape: entry.shape, strides: &strides };
-    packed(entry.shape, &axes_by_vote(&[entry], entry.shape), |extent| extent.max(1))
+    packed(entry.shape, &axes_by_vote(&[entry], entry.shape))
 }
 
 fn absolute(strides: &[isize]) -> Strides {
@@ -60,7 +76,7 @@ fn vote(entries: &[Entry<'_>]) -> Strides {
     if axes.iter().copied().eq((0..shape.len()).rev()) {
         return contiguous_strides(&shape);
     }
-    packed(&shape, &axes, |extent| extent)
+    packed(&shape, &axes)
 }
 
 /// The common shape of entries that are known to broadcast.
@@ -87,7 +103,7 @@ fn agreed(entries: &[Entry<'_>], shape: &[usize]) -> Option<Strides> {
         return Some(contiguous_strides(shape));
     }
     if entries.iter().all(|entry| is_channels_last(entry.shape, entry.strides)) {
-        return Some(packed(shape, &[1, 3, 2, 0], |extent| extent));
+        return Some(packed(shape, &[1, 3, 2, 0]));
     }
     (is_dense(first.shape, first.strides) && others.iter().all(|entry| entry.strides == first.strides))
         .then(|| Strides::from_slice(first.strides))
@@ -137,13 +153,13 @@ fn stride_on(entry: &Entry<'_>, shape: &[usize], axis: usize) -> isize {
     }
 }
 
-/// Strides without gaps for this order of axes, innermost first.
-fn packed(shape: &[usize], axes: &[usize], factor: impl Fn(usize) -> usize) -> Strides {
+/// Strides without gaps for this order of axes, innermost first; 0 outside an empty axis.
+fn packed(shape: &[usize], axes: &[usize]) -> Strides {
     let mut strides = Strides::from_elem(0, shape.len());
     let mut run = 1isize;
     for &axis in axes {
         strides[axis] = run;
-        run = run.saturating_mul(extent(factor(shape[axis])));
+        run = run.saturating_mul(extent(shape[axis]));
     }
     strides
 }

@@ -30,8 +30,10 @@ pub fn preview(op: &'static OpDef, arguments: &[Argument<'_>]) -> Result<(Infere
             _ => None,
         })
         .collect();
-    let outputs: SmallVec<[Placement<'_>; 2]> = inference.outputs.iter().map(place).collect();
-    let plan = schedule(op, &inference, &inputs, &outputs, true)?;
+    let plan = {
+        let outputs: SmallVec<[Placement<'_>; 2]> = inference.outputs.iter().map(place).collect();
+        schedule(op, &inference, &inputs, &outputs, true)?
+    };
     Ok((inference, plan))
 }
 
@@ -63,7 +65,11 @@ fn representative_meta(op: &OpDef, param: &ParamDef) -> Result<Meta> {
     let dtype = match param.ty {
         TypeRef::Fixed(dtype) if accepted.contains(dtype) => dtype,
         _ if accepted.contains(DType::F32) => DType::F32,
-        _ => accepted.iter().find(|&dtype| dtype == DType::I32).or(accepted.iter().next()).unwrap_or(DType::F32),
+        _ => accepted
+            .iter()
+            .find(|&dtype| dtype == DType::I32)
+            .or(accepted.iter().next())
+            .unwrap_or(DType::F32),
     };
     Ok(Meta { dtype, device: Device::Cpu, layout: Layout::contiguous(&[ELEMENTS])? })
 }

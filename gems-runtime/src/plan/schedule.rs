@@ -6,9 +6,11 @@
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{self, Layout};
-use crate::op::{OpDef, TypeRef};
+use crate::op::OpDef;
 use crate::plan::infer::{Inference, Input, Source};
-use crate::plan::spec::{Access, Class, IndexWidth, KernelSpec, LaunchArgs, OperandSpec, OutputSpec, Plan};
+use crate::plan::spec::{
+    Access, Body, Class, IndexWidth, KernelSpec, LaunchArgs, OperandSpec, OutputSpec, Plan,
+};
 use smallvec::SmallVec;
 
 /// Where an operand lies: its layout, and the byte address of its first element.
@@ -49,7 +51,7 @@ pub fn schedule(
     disjoint: bool,
 ) -> Result<Plan> {
     let shape = inference.shape();
-    let merged = merge_axes(shape, inputs, outputs);
+    let merged = merge_axes(shape, inputs, outputs).map_err(|error| error.in_op(op.name))?;
     let flat = merged.extents.len() <= 1
         && merged.strides.iter().all(|strides| strides.iter().all(|&stride| stride == 0 || stride == 1));
     let numel: usize = shape.iter().product();
@@ -85,7 +87,7 @@ pub fn schedule(
                 Class::Flat { width, .. } => contiguous(placement.address, meta.dtype, width),
                 Class::Strided { .. } => Access::Strided,
             },
-            lane: lane_of(output.ty, inference.compute),
+            lane: output.ty.resolve(inference.compute),
             result,
             stored: meta.dtype,
         })
@@ -97,8 +99,7 @@ pub fn schedule(
         return Err(Error::new(ErrorKind::Shape, message).in_op(op.name));
     }
     let spec = KernelSpec {
-        op,
-        compute: inference.compute,
+        body: Body::Op { op, compute: inference.compute },
         inputs: input_specs,
         outputs: output_specs,
         class,
@@ -115,23 +116,19 @@ pub fn schedule(
     Ok(Plan { spec, args })
 }
 
-fn lane_of(ty: TypeRef, compute: DType) -> DType {
-    ty.resolve(compute)
-}
-
 /// Axes of all buffers after dropping, ordering and merging; outputs come first.
 fn merge_axes(
     shape: &[usize],
     inputs: &[Option<Placement<'_>>],
     outputs: &[Placement<'_>],
-) -> layout::Coalesced {
-    let broadcast: SmallVec<[layout::Strides; 8]> = outputs
+) -> Result<layout::Coalesced> {
+    let broadcast = outputs
         .iter()
         .chain(inputs.iter().flatten())
         .map(|placement| layout::broadcast_strides(placement.layout, shape))
-        .collect();
+        .collect::<Result<SmallVec<[layout::Strides; 8]>>>()?;
     let strides: SmallVec<[&[isize]; 8]> = broadcast.iter().map(|strides| strides.as_slice()).collect();
-    layout::coalesce(shape, &strides)
+    Ok(layout::coalesce(shape, &strides))
 }
 
 /// Elements of one vector: 16 bytes of the narrowest buffer, less if the widest would take too many registers.

@@ -1,1 +1,4 @@
 //! Helpers shared by the test targets.
+
+pub mod cases;
+pub mod host_run;

@@ -1,0 +1,3 @@
+//! Local.
+#[cfg(feature = "cudarc")]
+pub mod cudarc;
