@@ -18,7 +18,7 @@ pub(crate) fn show(args: &ShowArgs, out: &mut impl Write) -> Outcome {
     match args.emit {
         Some(Emit::Cuda) => write!(out, "{}", emit::source(&plan.spec)?)?,
         Some(Emit::Ptx) => write!(out, "{}", cache::ptx(&emit::source(&plan.spec)?, &args.arch)?)?,
-        Some(Emit::Spec) => writeln!(out, "{:#?}", Spec(&plan))?,
+        Some(Emit::Spec) => writeln!(out, "{:#?}", Spec { inference: &inference, plan: &plan })?,
         Some(Emit::Plan) => write!(out, "{}", plan::explain(&plan))?,
         None => everything(op, &inference, &plan, out)?,
     }
@@ -61,14 +61,17 @@ fn everything(op: &OpDef, inference: &Inference, plan: &Plan, out: &mut impl Wri
 }
 
 /// A spec without the op's static parts, which `show` prints by themselves.
-struct Spec<'a>(&'a Plan);
+struct Spec<'a> {
+    inference: &'a Inference,
+    plan: &'a Plan,
+}
 
 impl std::fmt::Debug for Spec<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let spec = &self.0.spec;
+        let spec = &self.plan.spec;
         f.debug_struct("KernelSpec")
-            .field("op", &spec.op.name)
-            .field("compute", &spec.compute)
+            .field("op", &spec.body.name())
+            .field("compute", &self.inference.compute)
             .field("inputs", &spec.inputs)
             .field("outputs", &spec.outputs)
             .field("class", &spec.class)

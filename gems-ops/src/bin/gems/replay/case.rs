@@ -50,7 +50,10 @@ pub(super) enum Argument {
     Scalar { scalar: Json, kind: String },
     Word { str: String },
     DType { dtype: String },
-    None { none: bool },
+    None {
+        #[serde(rename = "none")]
+        _none: bool,
+    },
 }
 
 /// A view with the smallest window of memory that holds it.

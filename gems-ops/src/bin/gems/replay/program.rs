@@ -8,6 +8,7 @@ use super::run;
 use super::subject::{Stop, Subject};
 use super::torch::{Call, Given};
 use crate::notation;
+use gems_ops::buffer::Views;
 use gems_ops::dtype::DType;
 use gems_ops::op::Operand;
 
@@ -79,15 +80,15 @@ pub(super) fn in_place<B: Subject>(
     let Some(Given::Buffer(target)) = positional.first().cloned() else {
         return Err(malformed(format_args!("`{op}_` has no buffer to write to")));
     };
-    // `fill_(x, value)` and `copy_(x, source)` do not read what they write to.
-    let op = if matches!(op, "fill" | "copy") {
+    if matches!(op, "fill" | "copy") {
+        // Does not read what it writes to.
         positional.remove(0);
-        "copy"
-    } else {
-        op
-    };
-    let call = Call::bind(op, positional, keywords)?;
-    write_into(&call, target).map(Some)
+        let source = run(&Call::bind("copy", positional, keywords)?)?.pop();
+        let source = source.ok_or_else(|| malformed("`copy` has no result"))?;
+        let source = source.broadcast_to(target.meta().layout.shape()).map_err(Stop::of)?;
+        return write_into(&Call::bind("copy", vec![Given::Buffer(source)], Vec::new())?, target).map(Some);
+    }
+    write_into(&Call::bind(op, positional, keywords)?, target).map(Some)
 }
 
 /// Writes a call's result to `target`.
