@@ -26,3 +26,7 @@ pub mod device;
 pub mod exec;
 
 pub mod interop;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;

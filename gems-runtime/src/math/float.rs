@@ -5,6 +5,7 @@
 //! both keep C99's special values.
 
 use super::{Analytic, Bits, Float, Number, Real};
+use num_complex::Complex;
 
 /// The lesser of two numbers, none NaN, with −0 < +0.
 macro_rules! lesser {
@@ -21,7 +22,7 @@ macro_rules! greater {
 }
 
 macro_rules! float {
-    ($ty:ident, $bits:ident, mantissa $mantissa:literal, bias $bias:literal, $ldexp:ident) => {
+    ($ty:ident, $bits:ident, mantissa $mantissa:literal, bias $bias:literal, $ldexp:ident, $hypot:path) => {
         impl Number for $ty {
             type Real = $ty;
             const ZERO: $ty = 0.0;
@@ -59,6 +60,11 @@ macro_rules! float {
             }
 
             #[inline(always)]
+            fn pow(self, exponent: $ty) -> $ty {
+                self.powf(exponent)
+            }
+
+            #[inline(always)]
             fn abs(self) -> $ty {
                 self.abs()
             }
@@ -71,6 +77,34 @@ macro_rules! float {
             #[inline(always)]
             fn rem(self, other: $ty) -> $ty {
                 self % other
+            }
+
+            #[inline(always)]
+            fn div_trunc(self, other: $ty) -> $ty {
+                (self / other).trunc()
+            }
+
+            #[inline]
+            fn div_floor(self, other: $ty) -> $ty {
+                let quotient = self / other;
+                if other == 0.0 {
+                    return quotient;
+                }
+                let remainder = self % other;
+                let exact = (self - remainder) / other;
+                let down = remainder != 0.0 && (other < 0.0) != (remainder < 0.0);
+                let exact = if down { exact - 1.0 } else { exact };
+                if exact == 0.0 {
+                    return (0.0 as $ty).copysign(quotient);
+                }
+                let floor = exact.floor();
+                if exact - floor > 0.5 { floor + 1.0 } else { floor }
+            }
+
+            #[inline(always)]
+            fn rem_floor(self, other: $ty) -> $ty {
+                let remainder = self % other;
+                if remainder != 0.0 && (other < 0.0) != (remainder < 0.0) { remainder + other } else { remainder }
             }
 
             #[inline(always)]
@@ -100,6 +134,7 @@ macro_rules! float {
         }
 
         impl Float for $ty {
+            type Complex = Complex<$ty>;
             const INFINITY: $ty = $ty::INFINITY;
             const NEG_INFINITY: $ty = $ty::NEG_INFINITY;
             const NAN: $ty = $ty::NAN;
@@ -141,7 +176,7 @@ macro_rules! float {
 
             #[inline(always)]
             fn hypot(self, other: $ty) -> $ty {
-                self.hypot(other)
+                $hypot(self, other)
             }
 
             #[inline(always)]
@@ -257,11 +292,6 @@ macro_rules! float {
                 1.0 / self.sqrt()
             }
 
-            #[inline(always)]
-            fn powf(self, exponent: $ty) -> $ty {
-                self.powf(exponent)
-            }
-
             std_functions! { $ty exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan asin acos atan sinh cosh tanh }
             special! { $ty asinh = asinh, acosh = acosh, atanh = atanh }
         }
@@ -290,8 +320,19 @@ macro_rules! special {
     )*};
 }
 
-float!(f32, u32, mantissa 23, bias 127, ldexp_f32);
-float!(f64, u64, mantissa 52, bias 1023, ldexp_f64);
+float!(f32, u32, mantissa 23, bias 127, ldexp_f32, hypot_f32);
+float!(f64, u64, mantissa 52, bias 1023, ldexp_f64, f64::hypot);
+
+/// Exact in f64 but for the square root and the conversion.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "rounds once")]
+fn hypot_f32(x: f32, y: f32) -> f32 {
+    if x.is_infinite() || y.is_infinite() {
+        return f32::INFINITY;
+    }
+    let (x, y) = (f64::from(x), f64::from(y));
+    (x * x + y * y).sqrt() as f32
+}
 
 /// 2^n for −1022 ≤ n ≤ 1023.
 #[inline(always)]

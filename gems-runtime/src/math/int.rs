@@ -78,6 +78,27 @@ macro_rules! integer {
                 self.wrapping_neg()
             }
 
+            #[inline]
+            fn pow(self, exponent: $ty) -> $ty {
+                let minus_one = self.negative() && self.wrapping_add(1) == 0;
+                if exponent.negative() && self != 1 && !minus_one {
+                    return 0;
+                }
+                // A power of ±1 needs the last bit of the exponent only.
+                if self == 1 || minus_one {
+                    return if exponent & 1 == 1 { self } else { 1 };
+                }
+                let (mut result, mut square, mut left) = (1, self, exponent);
+                while left != 0 {
+                    if left & 1 == 1 {
+                        result = square.wrapping_mul(result);
+                    }
+                    square = square.wrapping_mul(square);
+                    left >>= 1;
+                }
+                result
+            }
+
             #[inline(always)]
             fn abs(self) -> $ty {
                 self.magnitude()
@@ -91,6 +112,26 @@ macro_rules! integer {
             #[inline(always)]
             fn rem(self, other: $ty) -> $ty {
                 if other == 0 { 0 } else { self.wrapping_rem(other) }
+            }
+
+            #[inline(always)]
+            fn div_trunc(self, other: $ty) -> $ty {
+                Number::div(self, other)
+            }
+
+            #[inline(always)]
+            fn div_floor(self, other: $ty) -> $ty {
+                let quotient = Number::div(self, other);
+                let remainder = Real::rem(self, other);
+                let down = remainder != 0 && remainder.negative() != other.negative();
+                quotient.wrapping_sub($ty::from(down))
+            }
+
+            #[inline(always)]
+            fn rem_floor(self, other: $ty) -> $ty {
+                let remainder = Real::rem(self, other);
+                let up = remainder != 0 && remainder.negative() != other.negative();
+                if up { remainder.wrapping_add(other) } else { remainder }
             }
 
             #[inline(always)]
@@ -153,42 +194,6 @@ macro_rules! integer {
                 u32::try_from(count).ok().and_then(|count| self.checked_shr(count)).unwrap_or(fill)
             }
 
-            #[inline]
-            fn pow(self, exponent: $ty) -> $ty {
-                let minus_one = self.negative() && self.wrapping_add(1) == 0;
-                if exponent.negative() && self != 1 && !minus_one {
-                    return 0;
-                }
-                // A power of ±1 needs the last bit of the exponent only.
-                if self == 1 || minus_one {
-                    return if exponent & 1 == 1 { self } else { 1 };
-                }
-                let (mut result, mut square, mut left) = (1, self, exponent);
-                while left != 0 {
-                    if left & 1 == 1 {
-                        result = square.wrapping_mul(result);
-                    }
-                    square = square.wrapping_mul(square);
-                    left >>= 1;
-                }
-                result
-            }
-
-            #[inline(always)]
-            fn div_floor(self, other: $ty) -> $ty {
-                let quotient = Number::div(self, other);
-                let remainder = Real::rem(self, other);
-                let down = remainder != 0 && remainder.negative() != other.negative();
-                quotient.wrapping_sub($ty::from(down))
-            }
-
-            #[inline(always)]
-            fn rem_floor(self, other: $ty) -> $ty {
-                let remainder = Real::rem(self, other);
-                let up = remainder != 0 && remainder.negative() != other.negative();
-                if up { remainder.wrapping_add(other) } else { remainder }
-            }
-
             #[inline(always)]
             fn count_ones(self) -> u32 {
                 self.count_ones()
@@ -245,6 +250,11 @@ impl Number for bool {
     }
 
     #[inline(always)]
+    fn pow(self, exponent: bool) -> bool {
+        self | !exponent
+    }
+
+    #[inline(always)]
     fn abs(self) -> bool {
         self
     }
@@ -256,6 +266,21 @@ impl Real for bool {
 
     #[inline(always)]
     fn rem(self, _other: bool) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn div_trunc(self, other: bool) -> bool {
+        self & other
+    }
+
+    #[inline(always)]
+    fn div_floor(self, other: bool) -> bool {
+        self & other
+    }
+
+    #[inline(always)]
+    fn rem_floor(self, _other: bool) -> bool {
         false
     }
 
@@ -317,21 +342,6 @@ impl Int for bool {
     #[inline(always)]
     fn shr(self, count: bool) -> bool {
         self & !count
-    }
-
-    #[inline(always)]
-    fn pow(self, exponent: bool) -> bool {
-        self | !exponent
-    }
-
-    #[inline(always)]
-    fn div_floor(self, other: bool) -> bool {
-        self & other
-    }
-
-    #[inline(always)]
-    fn rem_floor(self, _other: bool) -> bool {
-        false
     }
 
     #[inline(always)]

@@ -114,6 +114,16 @@ fn infer_unnamed(op: &OpDef, arguments: &[Argument<'_>], wanted: Outputs<'_>) ->
     };
     let device = common_device(op, arguments, given)?;
     let common = common_dtype(op, arguments)?;
+    if let Some(check) = op.check {
+        let numbers: SmallVec<[Option<Scalar>; 8]> = arguments
+            .iter()
+            .map(|argument| match argument {
+                Argument::Number(number) => Some(*number),
+                Argument::Buffer(_) => None,
+            })
+            .collect();
+        check(&numbers, common)?;
+    }
     let promotion = Promotion::of(op, common);
     let (compute, numbers) = exact_comparison(op, arguments, promotion.compute);
     let promotion = Promotion { compute, ..promotion };

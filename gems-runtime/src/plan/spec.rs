@@ -5,18 +5,18 @@
 
 use crate::dtype::DType;
 use crate::op::OpDef;
+use crate::plan::Program;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// Everything about a call that changes the code of its kernel.
 #[derive(Clone, Debug)]
 pub struct KernelSpec {
-    /// The op.
-    pub op: &'static OpDef,
-    /// What the type parameter of the op's function is.
-    pub compute: DType,
+    /// What it computes for each element.
+    pub body: Body,
     /// The parameters, in order.
     pub inputs: SmallVec<[OperandSpec; 8]>,
     /// The outputs, in order.
@@ -25,6 +25,56 @@ pub struct KernelSpec {
     pub class: Class,
     /// Whether no output shares memory with an input, so that loads may be cached and reordered.
     pub disjoint: bool,
+}
+
+/// What a kernel computes for each element.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// One op.
+    Op {
+        /// The op.
+        op: &'static OpDef,
+        /// What the type parameter of its function is.
+        compute: DType,
+    },
+    /// Several ops, fused.
+    Program(Arc<Program>),
+}
+
+impl Body {
+    /// Name of the op or program.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Body::Op { op, .. } => op.name,
+            Body::Program(program) => &program.name,
+        }
+    }
+
+    /// Names of the inputs, in order.
+    #[must_use]
+    pub fn input_names(&self) -> Vec<&str> {
+        match self {
+            Body::Op { op, .. } => op.params.iter().map(|param| param.name).collect(),
+            Body::Program(program) => program.inputs.iter().map(|input| input.name.as_str()).collect(),
+        }
+    }
+
+    /// Names of the outputs, in order.
+    #[must_use]
+    pub fn output_names(&self) -> Vec<&str> {
+        match self {
+            Body::Op { op, .. } => op.outputs.iter().map(|output| output.name).collect(),
+            Body::Program(program) => program.outputs.iter().map(|output| output.name.as_str()).collect(),
+        }
+    }
+
+    fn key(&self) -> impl Ord + Hash + '_ {
+        match self {
+            Body::Op { op, compute } => (Some((std::ptr::from_ref(*op), *compute)), None),
+            Body::Program(program) => (None, Some(&**program)),
+        }
+    }
 }
 
 /// A parameter of a kernel.
@@ -148,7 +198,7 @@ pub struct Plan {
 
 impl KernelSpec {
     fn key(&self) -> impl Ord + Hash + '_ {
-        (std::ptr::from_ref(self.op), self.compute, &self.inputs, &self.outputs, self.class, self.disjoint)
+        (self.body.key(), &self.inputs, &self.outputs, self.class, self.disjoint)
     }
 }
 
@@ -182,7 +232,7 @@ impl Hash for KernelSpec {
 impl fmt::Display for KernelSpec {
     /// The kernel's name: op, dtypes in memory (inputs, then outputs), class; readable in a profile.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.op.name)?;
+        f.write_str(self.body.name())?;
         for input in &self.inputs {
             write!(f, "_{}", input.stored)?;
         }
