@@ -232,8 +232,8 @@ macro_rules! float {
                 }
             }
 
-            special! { $ty erf = erf, erfc = erfc, lgamma = lgamma, tgamma = tgamma }
-            special! { $ty bessel_j0 = j0, bessel_j1 = j1, bessel_y0 = y0, bessel_y1 = y1 }
+            special! { $ty erf = libm::erf, erfc = libm::erfc, lgamma = libm::lgamma, tgamma = libm::tgamma }
+            special! { $ty bessel_j0 = libm::j0, bessel_j1 = libm::j1, bessel_y0 = libm::y0, bessel_y1 = libm::y1 }
         }
 
         impl Analytic for $ty {
@@ -265,7 +265,7 @@ macro_rules! float {
             }
 
             std_functions! { $ty exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan asin acos atan sinh cosh tanh }
-            special! { $ty asinh = asinh, acosh = acosh, atanh = atanh }
+            special! { $ty asinh = libm::asinh, acosh = acosh, atanh = libm::atanh }
         }
     };
 }
@@ -282,18 +282,24 @@ macro_rules! std_functions {
 
 /// Functions of the `libm` crate, those of f32 computed in f64.
 macro_rules! special {
-    ($ty:ident $($name:ident = $libm:ident),*) => {$(
+    ($ty:ident $($name:ident = $libm:path),*) => {$(
         #[inline]
         #[expect(clippy::allow_attributes, reason = "the lint depends on the type")]
         #[allow(clippy::cast_possible_truncation, reason = "rounds once")]
         fn $name(self) -> $ty {
-            libm::$libm(f64::from(self)) as $ty
+            $libm(f64::from(self)) as $ty
         }
     )*};
 }
 
 float!(f32, u32, mantissa 23, bias 127, ldexp_f32, hypot_f32);
 float!(f64, u64, mantissa 52, bias 1023, ldexp_f64, f64::hypot);
+
+/// The crate's function gives numbers for large negative x.
+#[inline]
+fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
 
 /// Exact in f64 but for the square root and the conversion.
 #[inline]
