@@ -4,6 +4,12 @@
 //! twin: all values of the narrow types, all pairs of the 1-byte ones, boundaries and random bits of the others.
 //! Results must be equal bit for bit, NaN being equal to NaN; library functions may differ by a few ulps.
 #![expect(unsafe_code, reason = "calls into the library that the test has just compiled")]
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "grids of test values are cut from random bits"
+)]
 
 use bytemuck::NoUninit;
 use gems_runtime::dtype::{DType, Element, F8E4M3FN, F8E5M2};
@@ -98,7 +104,7 @@ impl Cases {
             self.0.iter().flat_map(|case| case.requests.clone()).collect();
         let requests: Vec<_> =
             requests.into_iter().filter(|(name, types)| *name != "type" || types[0].is_complex()).collect();
-        let mut source = SHIM.to_owned() + &prelude::closure(&requests).unwrap();
+        let mut source = SHIM.to_owned() + &prelude::closure(&requests).expect("a known function");
         for (i, case) in self.0.iter().enumerate() {
             let names = ["x", "y", "z"];
             let params: String = case
