@@ -265,6 +265,7 @@ const ROWS: &[Row] = &[
     // Conversion, selection, several results.
     ("clone", "input", "copy input"),
     ("where", "condition input other", "where condition input other"),
+    ("Tensor.where", "input condition other", "where condition input other"),
     ("masked_fill", "input mask value", "masked_fill input mask value"),
     (
         "nan_to_num",
@@ -307,6 +308,11 @@ const ALIASES: &[(&str, &str)] = &[
     ("true_divide", "div"),
 ];
 
+/// Methods that take their arguments in another order than the function of the same name.
+///
+/// The samples of PyTorch's own tests (`torch-opinfo`) are arguments of methods.
+const METHODS: &[(&str, &str)] = &[("where", "Tensor.where")];
+
 /// Prefixes of names that say where PyTorch keeps a function.
 const PREFIXES: [&str; 3] = ["torch.", "nn.functional.", "special."];
 
@@ -336,6 +342,12 @@ enum Bound<B> {
 pub(super) fn short_name(name: &str) -> &str {
     let short = PREFIXES.iter().fold(name, |name, prefix| name.strip_prefix(prefix).unwrap_or(name));
     ALIASES.iter().find(|(alias, _)| *alias == short).map_or(short, |(_, name)| name)
+}
+
+/// The name of the function whose order of arguments a case of this source has.
+pub(super) fn name_in_source<'a>(name: &'a str, source: &str) -> &'a str {
+    let methods = if source == "torch-opinfo" { METHODS } else { &[] };
+    methods.iter().find(|(function, _)| *function == name).map_or(name, |(_, method)| method)
 }
 
 impl<B: Buffer> Call<B> {
@@ -541,6 +553,16 @@ mod tests {
         check("nn.functional.gelu", vec![buffer()], vec![("approximate", number("tanh"))], "gelu_tanh");
         check("where", vec![buffer()], vec![("self", number("1")), ("other", number("2"))], "where");
         check("sub", vec![buffer()], vec![("lhs", number("0"))], "sub");
+    }
+
+    #[test]
+    fn samples_of_where_are_in_the_methods_order() {
+        assert_eq!(name_in_source("where", "layouts"), "where");
+        assert_eq!(name_in_source("add", "torch-opinfo"), "add");
+        let name = name_in_source("where", "torch-opinfo");
+        let mask = SymbolicBuffer::new(DType::Bool, &[4], Device::Cpu).unwrap();
+        let call = Call::bind(name, vec![buffer(), Given::Buffer(mask), number("1")], vec![]).unwrap();
+        assert!(call.takes_dtypes());
     }
 
     #[test]
