@@ -290,8 +290,12 @@ fn unsigned(dtype: DType) -> DType {
 mod tests {
     use super::*;
 
-    fn text(requests: &[Request<'_>]) -> String {
-        closure(requests).unwrap()
+    fn uses(needs: &[Need]) -> Uses {
+        needs.iter().cloned().collect()
+    }
+
+    fn text(needs: &[Need]) -> String {
+        closure(&uses(needs)).unwrap()
     }
 
     /// Names called in a body, `name(` or `name<`, without those of the global namespace.
@@ -356,7 +360,7 @@ mod tests {
     fn every_pair_of_dtypes_has_a_cast() {
         for to in DType::ALL {
             for from in DType::ALL {
-                closure(&[("cast", vec![to, from])]).unwrap();
+                closure(&uses(&[("cast", vec![to, from])])).unwrap();
             }
         }
     }
@@ -396,13 +400,13 @@ mod tests {
 
     #[test]
     fn unknown_functions_are_typed_errors() {
-        let error = closure(&[("sub", vec![DType::F16])]).unwrap_err();
+        let error = closure(&uses(&[("sub", vec![DType::F16])])).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(
             error.to_string().starts_with("device code has no `sub`(f16); it takes (u8), (i8)"),
             "{error}"
         );
-        let error = closure(&[("frobnicate", vec![])]).unwrap_err();
+        let error = closure(&uses(&[("frobnicate", vec![])])).unwrap_err();
         assert!(error.to_string().ends_with("no function has this name"), "{error}");
     }
 }
