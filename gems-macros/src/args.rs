@@ -14,8 +14,9 @@ use crate::dtype::{Category, DType};
 use crate::errors::{Errors, choices};
 
 /// Options of `#[pointwise_dynamic]`.
-const OPTIONS: [&str; 11] = [
-    "promote", "compute", "dtypes", "accepts", "numbers", "outputs", "like", "vote", "casts", "name", "crate",
+const OPTIONS: [&str; 12] = [
+    "promote", "compute", "dtypes", "accepts", "numbers", "outputs", "like", "vote", "casts", "check",
+    "name", "crate",
 ];
 /// Options of `#[device_fn]`.
 const DEVICE_OPTIONS: [&str; 1] = ["crate"];
@@ -39,6 +40,8 @@ pub(crate) struct Args {
     pub(crate) vote: Option<Vec<Ident>>,
     /// Whether `casts = freely` stands there.
     pub(crate) casts_freely: bool,
+    /// A function that refuses numbers.
+    pub(crate) check: Option<syn::Path>,
     pub(crate) name: Option<syn::LitStr>,
     pub(crate) outputs: Option<Vec<Ident>>,
     /// Pairs of output and parameter.
@@ -159,6 +162,9 @@ impl Args {
             "numbers" => self.numbers = Some(value(input, &option, "exact", parse_numbers)?),
             "vote" => self.vote = Some(list(input, &option, "x, y", parse_name)?),
             "casts" => self.casts_freely = value(input, &option, "freely", parse_casts)?,
+            "check" => {
+                self.check = Some(value(input, &option, "path::to::function", syn::Path::parse_mod_style)?)
+            }
             "name" => self.name = Some(value(input, &option, "\"where\"", |input| input.parse())?),
             "outputs" => self.outputs = Some(list(input, &option, "mantissa, exponent", parse_name)?),
             "like" => self.like = list(input, &option, "out = param", parse_like)?,

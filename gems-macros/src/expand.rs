@@ -37,7 +37,8 @@ fn expand(args: TokenStream, item: TokenStream, attribute: Attribute) -> TokenSt
     let errors = Errors::default();
     let args = Args::parse(args, attribute, &errors);
     let private = krate::private(args.krate.as_ref(), &errors);
-    let signature = Signature::parse(function.clone(), attribute, &errors);
+    let mut signature = Signature::parse(function.clone(), attribute, &errors);
+    signature.qualify_bound(&private);
     let output = Output { signature: &signature, private: &private };
     match stages(&args, &function, item, attribute, &output, &errors) {
         Ok(tokens) => tokens,

@@ -32,6 +32,8 @@ pub(crate) struct Schema {
     /// Parameters that vote on the layout of results.
     pub(crate) vote: Vec<usize>,
     pub(crate) casts_freely: bool,
+    /// A function that refuses numbers.
+    pub(crate) check: Option<syn::Path>,
     pub(crate) outputs: Vec<Output>,
 }
 
@@ -66,6 +68,7 @@ impl Schema {
             numbers: args.numbers.unwrap_or_default(),
             vote: vote(args, signature, errors),
             casts_freely: args.casts_freely,
+            check: args.check.clone(),
             outputs: outputs(args, signature, errors),
         };
         has_a_tensor(signature, errors);

@@ -3,6 +3,7 @@
 //! Guarantees that what is returned has names and as many results as the user wrote, even after a mistake, so that a
 //! fallback can be emitted. Does not look into the body.
 
+use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Attribute, FnArg, GenericParam, Ident, ItemFn, Pat, ReturnType, TypeParamBound};
 
@@ -134,6 +135,22 @@ fn refuse_qualifiers(sig: &mut syn::Signature, errors: &Errors) {
 }
 
 /// At most one type parameter, with one bound of ours.
+impl Signature {
+    /// Writes the bound as an absolute path, so that the trait need not be in scope: imported, its methods would
+    /// stand beside those of the same names in `Ord` and `Iterator`.
+    pub(crate) fn qualify_bound(&mut self, private: &TokenStream) {
+        let bounds = self.item.sig.generics.type_params_mut().flat_map(|param| &mut param.bounds);
+        for bound in bounds {
+            if let TypeParamBound::Trait(bound) = bound
+                && let Some(name) = bound.path.segments.last().map(|segment| segment.ident.clone())
+                && Trait::from_name(&name.to_string()).is_some()
+            {
+                bound.path = syn::parse_quote!(#private::math::#name);
+            }
+        }
+    }
+}
+
 fn parse_generics(generics: &syn::Generics, errors: &Errors) -> Option<Generic> {
     if let Some(clause) = &generics.where_clause {
         errors.at(clause, "`where` is not supported here; write the bound in the list, as in `<T: Float>`");

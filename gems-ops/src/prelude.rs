@@ -14,6 +14,5 @@ pub use crate::trigonometric::*;
 pub use gems_macros::{device_fn, pointwise_dynamic};
 pub use gems_runtime::buffer::{Buffer, StridedBuffer, SymbolicBuffer, Views};
 pub use gems_runtime::device::Device;
-pub use gems_runtime::dtype::{DType, Element, Scalar};
+pub use gems_runtime::dtype::{DType, Scalar};
 pub use gems_runtime::error::{Error, ErrorKind, Result};
-pub use gems_runtime::math::{Analytic, Bits, Cast, Float, Int, Number, Real};

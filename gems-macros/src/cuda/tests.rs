@@ -74,8 +74,11 @@ fn a_function_without_type_parameter_is_no_template() {
 #[test]
 fn each_statement_knows_its_line() {
     let (_, device) = device("fn f<T: Float>(x: T) -> T {\n    let y = x\n        .sin();\n    y + x\n}");
-    let lines: Vec<usize> =
-        device.pieces.iter().filter_map(|piece| if let Piece::Line(line) = piece { Some(*line) } else { None }).collect();
+    let lines: Vec<usize> = device
+        .pieces
+        .iter()
+        .filter_map(|piece| if let Piece::Line(line) = piece { Some(*line) } else { None })
+        .collect();
     assert_eq!(lines, [1, 3, 4]);
 }
 
@@ -253,7 +256,10 @@ fn constants_belong_to_types() {
 }
 ",
     );
-    check("fn f<T: Number>(x: T) -> T { x + T::ONE }", "T f(const T x) {\n    return math::add(x, T(1));\n}\n");
+    check(
+        "fn f<T: Number>(x: T) -> T { x + T::ONE }",
+        "T f(const T x) {\n    return math::add(x, T(1));\n}\n",
+    );
 }
 
 #[test]

@@ -108,6 +108,10 @@ pub(super) fn op_def(
     let dtypes = schema.dtypes.tokens(private);
     let numbers = schema.numbers.variant();
     let (vote, casts_freely) = (&schema.vote, schema.casts_freely);
+    let check = match &schema.check {
+        Some(path) => quote!(::core::option::Option::Some(#path)),
+        None => quote!(::core::option::Option::None),
+    };
     let cpu = cpu(signature, schema, private);
     let value = quote! {
         #private::OpDef {
@@ -124,6 +128,7 @@ pub(super) fn op_def(
             numbers: #private::Numbers::#numbers,
             vote: &[#(#vote),*],
             casts_freely: #casts_freely,
+            check: #check,
             device: #home::DEVICE,
             cpu: #cpu,
         }
@@ -155,6 +160,7 @@ pub(super) fn op_def_stub(home: &Ident, n_outputs: usize, private: &TokenStream)
             numbers: #private::Numbers::Wrap,
             vote: &[],
             casts_freely: false,
+            check: ::core::option::Option::None,
             device: #home::DEVICE,
             cpu: |_| ::core::option::Option::None,
         }

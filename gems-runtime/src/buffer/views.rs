@@ -200,7 +200,9 @@ mod tests {
         let matrix = x.squeeze_all();
         assert_eq!(matrix.meta().layout, layout.squeeze_all());
         assert_eq!(matrix.t().unwrap().meta().layout, layout.squeeze_all().t().unwrap());
-        let layouts = |pieces: Vec<SymbolicBuffer>| pieces.into_iter().map(|piece| piece.meta().layout.clone()).collect::<Vec<_>>();
+        let layouts = |pieces: Vec<SymbolicBuffer>| {
+            pieces.into_iter().map(|piece| piece.meta().layout.clone()).collect::<Vec<_>>()
+        };
         assert_eq!(layouts(x.split(1, 3).unwrap()), layout.split(1, 3).unwrap());
         assert_eq!(layouts(x.chunk(1, 3).unwrap()), layout.chunk(1, 3).unwrap());
     }

@@ -85,12 +85,14 @@ impl<'a> BodyText<'a> {
                     .map(|arg| convert(uses, &name_of(arg.value, &results), arg.chain, Memory::Neither))
                     .collect();
                 let call = format!("{}({})", self.functions.qualified(node.op.device), arguments.join(", "));
-                let kept: Vec<String> = node.results.iter().map(|result| names.unique(&result.name)).collect();
+                let kept: Vec<String> =
+                    node.results.iter().map(|result| names.unique(&result.name)).collect();
                 if let ([result], [name]) = (node.results.as_slice(), kept.as_slice()) {
                     let value = convert(uses, &call, result.chain, Memory::Neither);
                     text.line(&format!("const {} {name} = {value};", result.chain[2].cuda_name()));
                 } else {
-                    let raw: Vec<String> = kept.iter().map(|name| names.unique(&format!("{name}_raw"))).collect();
+                    let raw: Vec<String> =
+                        kept.iter().map(|name| names.unique(&format!("{name}_raw"))).collect();
                     text.line(&format!("const auto [{}] = {call};", raw.join(", ")));
                     for ((result, raw), name) in node.results.iter().zip(&raw).zip(&kept) {
                         let value = convert(uses, raw, result.chain, Memory::Neither);

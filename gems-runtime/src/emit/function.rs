@@ -70,7 +70,8 @@ impl Functions {
             }
         }
         for (function, _) in &self.functions {
-            if self.roots.iter().any(|(root, _)| std::ptr::eq(*root, *function)) && self.functions.len() == 1 {
+            if self.roots.iter().any(|(root, _)| std::ptr::eq(*root, *function)) && self.functions.len() == 1
+            {
                 continue;
             }
             for used in function.uses {
@@ -98,7 +99,9 @@ impl Functions {
             match piece {
                 Piece::Text(part) => text.raw(part),
                 Piece::Name => text.raw(name),
-                Piece::Call(index) => text.raw(function.calls.get(*index).map_or("", |callee| self.name(callee))),
+                Piece::Call(index) => {
+                    text.raw(function.calls.get(*index).map_or("", |callee| self.name(callee)))
+                }
                 Piece::Line(line) if lines == Lines::Rust => {
                     text.raw(&format!("#line {line} \"{}\"\n", function.file.replace('\\', "/")));
                 }

@@ -14,8 +14,8 @@ mod strided;
 mod uses;
 mod writer;
 
-pub use uses::{Need, Uses};
 pub use abi::{Packed, Parameter, pack, parameters};
+pub use uses::{Need, Uses};
 
 use crate::error::Result;
 use crate::plan::{Body, Class, KernelSpec};

@@ -221,6 +221,9 @@ impl Instances {
                 text.push_str("\nnamespace math {\n");
                 in_math = true;
             }
+            if piece.body.is_empty() {
+                continue;
+            }
             if piece.in_math {
                 text.push('\n');
             }

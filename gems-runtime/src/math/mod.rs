@@ -12,10 +12,11 @@ mod int;
 mod round;
 
 pub use bits::Bits;
+pub use crate::dtype::Element;
 pub use cast::Cast;
 pub(crate) use round::{Odd, Small};
 
-use crate::dtype::Element;
+
 
 /// Bool, integer, float and complex numbers: a ring with division and a magnitude.
 ///

@@ -29,7 +29,11 @@ pub fn explain(plan: &Plan) -> String {
             )
         }
     };
-    let _ = writeln!(text, "launch   {} blocks of {threads} threads, {} elements", plan.args.blocks, plan.args.numel);
+    let _ = writeln!(
+        text,
+        "launch   {} blocks of {threads} threads, {} elements",
+        plan.args.blocks, plan.args.numel
+    );
     let _ = writeln!(text, "axes     {:?}", plan.args.extents);
     let inputs = spec.body.input_names().into_iter().zip(&spec.inputs).zip(&plan.args.input_strides);
     for ((name, input), strides) in inputs {
@@ -58,7 +62,9 @@ fn describe(access: Access, strides: &[isize]) -> String {
         Access::Value => "passed by value".to_owned(),
         Access::Single => "one element in memory".to_owned(),
         Access::Contiguous { aligned: true } => "whole vectors".to_owned(),
-        Access::Contiguous { aligned: false } => "element by element: its address is not aligned to a vector".to_owned(),
+        Access::Contiguous { aligned: false } => {
+            "element by element: its address is not aligned to a vector".to_owned()
+        }
         Access::Strided => format!("strides {strides:?}"),
     }
 }

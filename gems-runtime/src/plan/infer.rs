@@ -114,6 +114,16 @@ fn infer_unnamed(op: &OpDef, arguments: &[Argument<'_>], wanted: Outputs<'_>) ->
     };
     let device = common_device(op, arguments, given)?;
     let common = common_dtype(op, arguments)?;
+    if let Some(check) = op.check {
+        let numbers: SmallVec<[Option<Scalar>; 8]> = arguments
+            .iter()
+            .map(|argument| match argument {
+                Argument::Number(number) => Some(*number),
+                Argument::Buffer(_) => None,
+            })
+            .collect();
+        check(&numbers, common)?;
+    }
     let promotion = Promotion::of(op, common);
     let (compute, numbers) = exact_comparison(op, arguments, promotion.compute);
     let promotion = Promotion { compute, ..promotion };
@@ -186,7 +196,8 @@ fn check_roles(op: &OpDef, arguments: &[Argument<'_>]) -> Result<()> {
     }
     for (param, argument) in op.params.iter().zip(arguments) {
         if let (Role::Number, Argument::Buffer(meta)) = (param.role, argument) {
-            let message = format!("`{}` is a number, got {meta}; read the value on the host first", param.name);
+            let message =
+                format!("`{}` is a number, got {meta}; read the value on the host first", param.name);
             return Err(Error::new(ErrorKind::Value, message));
         }
     }
@@ -351,7 +362,9 @@ fn new_layout(op: &OpDef, arguments: &[Argument<'_>], shape: &Shape) -> Result<L
     let unlisted = (0..op.params.len()).filter(|index| !op.vote.contains(index));
     for (index, votes) in listed.map(|i| (i, true)).chain(unlisted.map(|i| (i, false))) {
         match arguments.get(index) {
-            Some(Argument::Buffer(meta)) => entries.push(Entry { shape: meta.layout.shape(), strides: meta.layout.strides() }),
+            Some(Argument::Buffer(meta)) => {
+                entries.push(Entry { shape: meta.layout.shape(), strides: meta.layout.strides() })
+            }
             Some(Argument::Number(_)) if votes => entries.push(NUMBER),
             _ => {}
         }

@@ -8,7 +8,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{self, Layout};
 use crate::op::OpDef;
 use crate::plan::infer::{Inference, Input, Source};
-use crate::plan::spec::{Access, Body, Class, IndexWidth, KernelSpec, LaunchArgs, OperandSpec, OutputSpec, Plan};
+use crate::plan::spec::{
+    Access, Body, Class, IndexWidth, KernelSpec, LaunchArgs, OperandSpec, OutputSpec, Plan,
+};
 use smallvec::SmallVec;
 
 /// Where an operand lies: its layout, and the byte address of its first element.

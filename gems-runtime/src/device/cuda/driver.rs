@@ -289,6 +289,7 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_library_that_is_no_driver_is_an_error() {
         // The C library is a library without any of the symbols.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 #[test]
 fn every_kernel_is_the_reviewed_text() {
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("../kernels");
+    settings.set_snapshot_path("kernels");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| {
