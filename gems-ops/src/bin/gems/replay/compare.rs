@@ -15,7 +15,10 @@ use std::thread;
 pub(super) enum Tolerance {
     Exact,
     /// `|x - r| <= atol + rtol*|r|`.
-    Close { rtol: f64, atol: f64 },
+    Close {
+        rtol: f64,
+        atol: f64,
+    },
     /// Distance in units of the last place of the recorded value.
     Ulp(f64),
     /// Relative, but at least the smallest subnormal.
@@ -98,7 +101,9 @@ impl Rule {
         match (got, want) {
             (Value::Int(got), Value::Int(want)) => got == want,
             (Value::Real(got), Value::Real(want)) => part(got, want),
-            (Value::Complex(re, im), Value::Complex(want_re, want_im)) => part(re, want_re) && part(im, want_im),
+            (Value::Complex(re, im), Value::Complex(want_re, want_im)) => {
+                part(re, want_re) && part(im, want_im)
+            }
             (Value::Complex(re, im), Value::Real(want)) => part(re, want) && part(im, 0.0),
             _ => false,
         }
@@ -119,7 +124,8 @@ impl Form<'_> {
         if got.dtype.name() != self.dtype || got.layout.shape() != self.shape {
             return Some(format!("got {got}, expected {}{:?}", self.dtype, self.shape));
         }
-        let strides = self.strides.filter(|strides| !same_strides(self.shape, got.layout.strides(), strides))?;
+        let strides =
+            self.strides.filter(|strides| !same_strides(self.shape, got.layout.strides(), strides))?;
         Some(format!("got strides {:?}, expected {strides:?}", got.layout.strides()))
     }
 }
@@ -157,6 +163,9 @@ pub(super) fn differences(got: &Elements, agrees: impl Fn(usize, Value) -> bool 
     })
 }
 
+/// Indices of further differences that a reason names.
+const SHOWN: usize = 64;
+
 /// The verdict on the values of one result: every difference must be listed.
 pub(super) fn judge(
     got: &Elements,
@@ -169,11 +178,14 @@ pub(super) fn judge(
     let unlisted: Vec<usize> = differences.iter().copied().filter(|index| !is_listed(index)).collect();
     match (unlisted.first(), differences.first(), known) {
         (Some(&index), _, _) => {
-            let more = match unlisted.len() - 1 {
-                0 => String::new(),
-                more => format!(", and {more} more"),
+            let others: Vec<_> = unlisted.iter().skip(1).take(SHOWN).map(ToString::to_string).collect();
+            let more = match unlisted.len().saturating_sub(1 + SHOWN) {
+                _ if others.is_empty() => String::new(),
+                0 => format!("; also {}", others.join(", ")),
+                more => format!("; also {} and {more} more", others.join(", ")),
             };
-            let place = if shape.len() > 1 { format!(" {:?}", position(index, shape)) } else { String::new() };
+            let place =
+                if shape.len() > 1 { format!(" {:?}", position(index, shape)) } else { String::new() };
             let (got, want) = (got.value(index), want(index));
             Verdict::Failed(format!("element {index}{place}: got {got}, expected {want}{more}"))
         }
@@ -211,6 +223,7 @@ pub(super) fn worse(a: Verdict, b: Verdict) -> Verdict {
 
 #[cfg(test)]
 mod tests {
+    use super::super::known::Known;
     use super::*;
     use gems_ops::device::Device;
     use gems_ops::layout::Layout;
@@ -234,10 +247,14 @@ mod tests {
 
     #[test]
     fn the_torch_tolerance_has_an_absolute_and_a_relative_part() {
-        for (dtype, rtol, atol) in
-            [(DType::F64, 1e-7, 1e-7), (DType::F32, 1.3e-6, 1e-5), (DType::BF16, 1.6e-2, 1e-5), (DType::F16, 1e-3, 1e-5)]
-        {
-            let agrees = |got| rule(Tolerance::of_torch(dtype)).agrees(Value::Real(got), Value::Real(100.0), dtype);
+        for (dtype, rtol, atol) in [
+            (DType::F64, 1e-7, 1e-7),
+            (DType::F32, 1.3e-6, 1e-5),
+            (DType::BF16, 1.6e-2, 1e-5),
+            (DType::F16, 1e-3, 1e-5),
+        ] {
+            let agrees =
+                |got| rule(Tolerance::of_torch(dtype)).agrees(Value::Real(got), Value::Real(100.0), dtype);
             let most = atol + rtol * 100.0;
             assert!(agrees(100.0 + 0.99 * most) && agrees(100.0 - 0.99 * most), "{dtype}");
             assert!(!agrees(100.0 + 1.01 * most) && !agrees(100.0 - 1.01 * most), "{dtype}");
@@ -264,7 +281,12 @@ mod tests {
 
     #[test]
     fn ulps_are_those_of_the_dtype() {
-        for (dtype, step) in [(DType::F32, 2f64.powi(-23)), (DType::F16, 2f64.powi(-10)), (DType::BF16, 2f64.powi(-7)), (DType::F64, 2f64.powi(-52))] {
+        for (dtype, step) in [
+            (DType::F32, 2f64.powi(-23)),
+            (DType::F16, 2f64.powi(-10)),
+            (DType::BF16, 2f64.powi(-7)),
+            (DType::F64, 2f64.powi(-52)),
+        ] {
             let agrees = |got| rule(Tolerance::Ulp(1.0)).agrees(Value::Real(got), Value::Real(1.0), dtype);
             assert!(agrees(1.0 + step), "{dtype}");
             assert!(!agrees(1.0 + 2.0 * step), "{dtype}");
@@ -275,7 +297,8 @@ mod tests {
 
     #[test]
     fn a_relative_tolerance_has_a_floor_of_one_subnormal() {
-        let agrees = |got| rule(Tolerance::Relative(1e-6)).agrees(Value::Real(got), Value::Real(0.0), DType::F32);
+        let agrees =
+            |got| rule(Tolerance::Relative(1e-6)).agrees(Value::Real(got), Value::Real(0.0), DType::F32);
         assert!(agrees(f64::from(f32::from_bits(1))));
         assert!(!agrees(f64::from(f32::from_bits(2))));
     }
@@ -304,7 +327,9 @@ mod tests {
         assert_eq!(form.difference(&got), None);
         assert!(Form { dtype: "f64", ..form }.difference(&got).unwrap().contains("expected f64[2, 3]"));
         assert!(Form { shape: &[3, 2], ..form }.difference(&got).unwrap().contains("expected f32[3, 2]"));
-        assert!(Form { strides: Some(&[3, 1]), ..form }.difference(&got).unwrap().contains("got strides [1, 2]"));
+        assert!(
+            Form { strides: Some(&[3, 1]), ..form }.difference(&got).unwrap().contains("got strides [1, 2]")
+        );
         assert_eq!(Form { strides: None, ..form }.difference(&got), None);
     }
 
@@ -316,7 +341,26 @@ mod tests {
         let differing = differences(&got, |index, value| value == want(index));
         assert_eq!(differing, [4, 5]);
         let Verdict::Failed(reason) = judge(&got, want, &differing, &[2, 3], None) else { panic!("passed") };
-        assert_eq!(reason, "element 4 [1, 1]: got 5, expected 0, and 1 more");
+        assert_eq!(reason, "element 4 [1, 1]: got 5, expected 0; also 5");
+    }
+
+    #[test]
+    fn listed_elements_may_differ_and_no_others() {
+        let known = |elements: &str| {
+            let text = format!(
+                "[[difference]]\ncase = \"a\"\ndeparture = 7\nreason = \"zeros\"\nelements = {elements}"
+            );
+            Known::parse(&text).unwrap()
+        };
+        let got = Elements::new(vec![1, 2, 3], DType::U8, Layout::contiguous(&[3]).unwrap());
+        let judged = |elements: &str, differing: &[usize]| {
+            judge(&got, |_| Value::Int(0), differing, &[3], known(elements).entry("a", 0))
+        };
+        assert_eq!(judged("[0, 2]", &[2]), Verdict::Known("departure 7: zeros".into()));
+        assert_eq!(judged("[0, 2]", &[]), Verdict::Passed);
+        assert!(
+            matches!(judged("[0, 2]", &[1, 2]), Verdict::Failed(reason) if reason.starts_with("element 1:"))
+        );
     }
 
     #[test]

@@ -161,7 +161,11 @@ const ROWS: &[Row] = &[
         "input target weight=none reduction=mean",
         "reduction=none weight=none: l1_loss input target | reduction=none: l1_loss_weighted input target weight",
     ),
-    ("smooth_l1_loss", "input target beta=1 reduction=mean", "reduction=none: smooth_l1_loss input target beta"),
+    (
+        "smooth_l1_loss",
+        "input target beta=1 reduction=mean",
+        "reduction=none: smooth_l1_loss input target beta",
+    ),
     (
         "huber_loss",
         "input target delta=1 weight=none reduction=mean",
@@ -261,6 +265,7 @@ const ROWS: &[Row] = &[
     // Conversion, selection, several results.
     ("clone", "input", "copy input"),
     ("where", "condition input other", "where condition input other"),
+    ("Tensor.where", "input condition other", "where condition input other"),
     ("masked_fill", "input mask value", "masked_fill input mask value"),
     (
         "nan_to_num",
@@ -303,6 +308,11 @@ const ALIASES: &[(&str, &str)] = &[
     ("true_divide", "div"),
 ];
 
+/// Methods that take their arguments in another order than the function of the same name.
+///
+/// The samples of PyTorch's own tests (`torch-opinfo`) are arguments of methods.
+const METHODS: &[(&str, &str)] = &[("where", "Tensor.where")];
+
 /// Prefixes of names that say where PyTorch keeps a function.
 const PREFIXES: [&str; 3] = ["torch.", "nn.functional.", "special."];
 
@@ -334,6 +344,12 @@ pub(super) fn short_name(name: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == short).map_or(short, |(_, name)| name)
 }
 
+/// The name of the function whose order of arguments a case of this source has.
+pub(super) fn name_in_source<'a>(name: &'a str, source: &str) -> &'a str {
+    let methods = if source == "torch-opinfo" { METHODS } else { &[] };
+    methods.iter().find(|(function, _)| *function == name).map_or(name, |(_, method)| method)
+}
+
 impl<B: Buffer> Call<B> {
     /// The call that PyTorch's arguments mean.
     ///
@@ -352,8 +368,10 @@ impl<B: Buffer> Call<B> {
         let mut given: Vec<Option<Given<B>>> = params.iter().map(|_| None).collect();
         for (keyword, value) in keywords {
             let known = |name: &str| params.iter().position(|param| param.0 == name);
-            let place = known(keyword).or_else(|| if matches!(keyword, "self" | "lhs") { known("input") } else { None });
-            let place = place.ok_or_else(|| Verdict::Unsupported(format!("`{name}` has no keyword `{keyword}`")))?;
+            let place = known(keyword)
+                .or_else(|| if matches!(keyword, "self" | "lhs") { known("input") } else { None });
+            let place =
+                place.ok_or_else(|| Verdict::Unsupported(format!("`{name}` has no keyword `{keyword}`")))?;
             given[place] = Some(value);
         }
         let mut positional = positional.into_iter();
@@ -366,7 +384,10 @@ impl<B: Buffer> Call<B> {
         let mut arguments = Vec::new();
         for ((param, default), value) in params.iter().zip(given) {
             let value = value.or_else(|| default.map(literal));
-            arguments.push((*param, value.ok_or_else(|| Verdict::Failed(format!("`{param}` of `{name}` is missing")))?));
+            arguments.push((
+                *param,
+                value.ok_or_else(|| Verdict::Failed(format!("`{param}` of `{name}` is missing")))?,
+            ));
         }
         Call::choose(name, forms, &arguments)
     }
@@ -384,9 +405,12 @@ impl<B: Buffer> Call<B> {
             .find(|(conditions, _)| conditions.split_whitespace().all(holds))
             .map_or("", |(_, call)| call);
         let mut words = call.split_whitespace();
-        let op = words.next().ok_or_else(|| Verdict::Unsupported(format!("no form of `{name}` for these options")))?;
+        let op = words
+            .next()
+            .ok_or_else(|| Verdict::Unsupported(format!("no form of `{name}` for these options")))?;
         let op = gems_ops::REGISTRY.get(op).ok_or_else(|| Verdict::Unsupported(format!("no op `{op}`")))?;
-        let operands = words.map(|word| operand(word, &value).map_err(Verdict::Failed)).collect::<Result<_, _>>()?;
+        let operands =
+            words.map(|word| operand(word, &value).map_err(Verdict::Failed)).collect::<Result<_, _>>()?;
         Ok(Call { op, operands })
     }
 
@@ -470,7 +494,8 @@ fn half<B: Buffer>(x: &B, axis: Scalar, which: isize) -> Result<B, String> {
     let Scalar::I64(axis) = axis else { return Err(format!("axis {axis} is no integer")) };
     let axis = isize::try_from(axis).map_err(|_| format!("no axis {axis}"))?;
     let shape = x.meta().layout.shape();
-    let index = if axis < 0 { shape.len().checked_sub(axis.unsigned_abs()) } else { Some(axis.unsigned_abs()) };
+    let index =
+        if axis < 0 { shape.len().checked_sub(axis.unsigned_abs()) } else { Some(axis.unsigned_abs()) };
     let extent = index.and_then(|index| shape.get(index)).ok_or_else(|| format!("no axis {axis}"))?;
     if !extent.is_multiple_of(2) {
         return Err(format!("extent {extent} has no halves"));
@@ -503,7 +528,12 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(name: &str, positional: Vec<Given<SymbolicBuffer>>, keywords: Vec<(&str, Given<SymbolicBuffer>)>, op: &str) {
+    fn check(
+        name: &str,
+        positional: Vec<Given<SymbolicBuffer>>,
+        keywords: Vec<(&str, Given<SymbolicBuffer>)>,
+        op: &str,
+    ) {
         let call = Call::bind(name, positional, keywords).unwrap();
         assert_eq!((call.op.name, call.operands.len()), (op, call.op.params.len()), "{name}");
     }
@@ -526,6 +556,16 @@ mod tests {
     }
 
     #[test]
+    fn samples_of_where_are_in_the_methods_order() {
+        assert_eq!(name_in_source("where", "layouts"), "where");
+        assert_eq!(name_in_source("add", "torch-opinfo"), "add");
+        let name = name_in_source("where", "torch-opinfo");
+        let mask = SymbolicBuffer::new(DType::Bool, &[4], Device::Cpu).unwrap();
+        let call = Call::bind(name, vec![buffer(), Given::Buffer(mask), number("1")], vec![]).unwrap();
+        assert!(call.takes_dtypes());
+    }
+
+    #[test]
     fn what_is_not_there_is_unsupported_and_what_is_wrong_fails() {
         let bind = |name: &str, positional| Call::<SymbolicBuffer>::bind(name, positional, vec![]);
         assert!(matches!(bind("no_such_op", vec![]), Err(Verdict::Unsupported(_))));
@@ -544,7 +584,8 @@ mod tests {
             for form in forms.split('|') {
                 let (conditions, call) = form.split_once(':').unwrap_or(("", form));
                 let conditions = conditions.split_whitespace().map(|condition| split_default(condition).0);
-                let operands = call.split_whitespace().skip(1).filter(|word| notation::number(word).is_none());
+                let operands =
+                    call.split_whitespace().skip(1).filter(|word| notation::number(word).is_none());
                 let operands = operands.flat_map(|word| {
                     let inside = word.split_once('(').map_or(word, |(_, names)| names.trim_end_matches(')'));
                     inside.split(',')
