@@ -11,12 +11,10 @@ mod float;
 mod int;
 mod round;
 
-pub use bits::Bits;
 pub use crate::dtype::Element;
+pub use bits::Bits;
 pub use cast::Cast;
 pub(crate) use round::{Odd, Small};
-
-
 
 /// Bool, integer, float and complex numbers: a ring with division and a magnitude.
 ///
