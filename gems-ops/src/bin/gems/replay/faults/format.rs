@@ -219,7 +219,7 @@ fn generate(text: &str, count: usize, dtype: DType) -> Result<Vec<u8>, Stop> {
 }
 /// The value of a formula at an index, as a number.
 pub(super) fn generated(formula: &Formula, i: usize) -> Option<Scalar> {
-    formula.at(i as i128).and_then(|value| i64::try_from(value).ok()).map(Scalar::I64)
+    formula.at(i64::try_from(i).ok()?).map(Scalar::I64)
 }
 #[cfg(test)]
 mod tests {
