@@ -173,7 +173,7 @@ impl Values {
             (Some(data), None, None) => encode(data, dtype)?,
             (None, None, None) => return Ok(None),
         };
-        if bytes.len() != count * dtype.size() {
+        if Some(bytes.len()) != count.checked_mul(dtype.size()) {
             return Err(damaged(format_args!("{} bytes for {count} elements of {dtype}", bytes.len())));
         }
         Ok(Some(bytes))
