@@ -22,7 +22,9 @@ const EXTENT: usize = 32;
 
 pub(crate) fn cache(action: &CacheAction, out: &mut impl Write) -> Outcome {
     let disk = Compiler::get().disk();
-    let off = || Failure::new("the kernel cache is off; GEMS_CACHE=on and a home folder or GEMS_CACHE_DIR turn it on");
+    let off = || {
+        Failure::new("the kernel cache is off; GEMS_CACHE=on and a home folder or GEMS_CACHE_DIR turn it on")
+    };
     match action {
         CacheAction::Path => writeln!(out, "{}", disk.path().ok_or_else(off)?.display())?,
         CacheAction::Stats => {
@@ -40,7 +42,11 @@ pub(crate) fn cache(action: &CacheAction, out: &mut impl Write) -> Outcome {
             bake(args, out)?;
             let stats = disk.stats();
             let at = path.display();
-            writeln!(out, "{} compiled, {} were there, {} stored in {at}", stats.misses, stats.hits, stats.stores)?;
+            writeln!(
+                out,
+                "{} compiled, {} were there, {} stored in {at}",
+                stats.misses, stats.hits, stats.stores
+            )?;
             if stats.stores < stats.misses {
                 return Err(Failure::new(format!("{at}: not every kernel could be stored; is it writable?")));
             }
@@ -85,7 +91,8 @@ fn source(op: &'static OpDef, dtype: DType, rank: usize) -> Outcome<Source> {
         Layout::contiguous(&[EXTENT * EXTENT])?
     } else {
         // Every axis has a gap behind it, so no two are one.
-        let strides: Vec<isize> = contiguous_strides(&vec![EXTENT + 1; rank]).iter().map(|stride| stride * 2).collect();
+        let strides: Vec<isize> =
+            contiguous_strides(&vec![EXTENT + 1; rank]).iter().map(|stride| stride * 2).collect();
         Layout::new(&vec![EXTENT; rank], &strides, 0)?
     };
     let meta = |param: &ParamDef| {

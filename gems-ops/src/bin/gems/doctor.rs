@@ -18,7 +18,11 @@ type Finding = Result<String, String>;
 pub(crate) fn doctor(out: &mut impl Write) -> Outcome {
     let cpu = try_device(Device::Cpu);
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    say(out, "gems", &Ok(format!("{}, built with CUDA: {}", env!("CARGO_PKG_VERSION"), cfg!(feature = "cuda"))))?;
+    say(
+        out,
+        "gems",
+        &Ok(format!("{}, built with CUDA: {}", env!("CARGO_PKG_VERSION"), cfg!(feature = "cuda"))),
+    )?;
     say(out, "CPU", &cpu.clone().map(|works| format!("{threads} threads; {works}")))?;
     cuda(out)?;
     say(out, "cache", &cache())?;
@@ -29,7 +33,11 @@ pub(crate) fn doctor(out: &mut impl Write) -> Outcome {
     }
     let folder = config.cache_dir.as_ref().map_or("none".into(), |path| path.display().to_string());
     let nvrtc = config.nvrtc.as_ref().map_or("searched".into(), |path| path.display().to_string());
-    writeln!(out, "in force: cache {:?} in {folder}, at most {} bytes; NVRTC {nvrtc}", config.cache, config.cache_bytes)?;
+    writeln!(
+        out,
+        "in force: cache {:?} in {folder}, at most {} bytes; NVRTC {nvrtc}",
+        config.cache, config.cache_bytes
+    )?;
     Ok(if cpu.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -50,7 +58,9 @@ fn try_device(device: Device) -> Finding {
     };
     match sum() {
         Ok(sum) if sum == [1.5, 2.5, 3.5] => Ok("a sum is right".into()),
-        Ok(sum) => Err(format!("[1, 2, 3] + 0.5 gave {sum:?}; report this as a bug of gems or of the machine")),
+        Ok(sum) => {
+            Err(format!("[1, 2, 3] + 0.5 gave {sum:?}; report this as a bug of gems or of the machine"))
+        }
         Err(error) => Err(error.to_string()),
     }
 }
@@ -95,7 +105,8 @@ fn cuda(out: &mut impl Write) -> Outcome<()> {
     // Without a driver, its line has said so.
     let Ok(count) = device_count() else { return Ok(()) };
     if count == 0 {
-        let missing = "the driver sees no device; look at `nvidia-smi` and CUDA_VISIBLE_DEVICES, or use the CPU";
+        let missing =
+            "the driver sees no device; look at `nvidia-smi` and CUDA_VISIBLE_DEVICES, or use the CPU";
         return say(out, "device", &Err(missing.into()));
     }
     for ordinal in 0..count {

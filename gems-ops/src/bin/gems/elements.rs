@@ -30,7 +30,9 @@ impl std::fmt::Display for Value {
         match self {
             Value::Int(value) => write!(f, "{value}"),
             Value::Real(value) => write!(f, "{value:?}"),
-            Value::Complex(re, im) => write!(f, "{re:?}{}{im:?}i", if im.is_sign_negative() { "" } else { "+" }),
+            Value::Complex(re, im) => {
+                write!(f, "{re:?}{}{im:?}i", if im.is_sign_negative() { "" } else { "+" })
+            }
         }
     }
 }
@@ -100,7 +102,9 @@ fn decode(bytes: &[u8], dtype: DType) -> Value {
             let unused = 64 - 8 * u32::try_from(dtype.size()).unwrap_or(8);
             Value::Int((bits(bytes).cast_signed() << unused >> unused).into())
         }
-        DType::C32 | DType::C64 | DType::C128 => Value::Complex(real(low, dtype.real()), real(high, dtype.real())),
+        DType::C32 | DType::C64 | DType::C128 => {
+            Value::Complex(real(low, dtype.real()), real(high, dtype.real()))
+        }
         _ => Value::Real(real(bytes, dtype)),
     }
 }

@@ -73,7 +73,9 @@ mod tests {
 
     #[test]
     fn a_name_with_one_wrong_letter_is_similar() {
-        for (known, name) in [("gelu", "gellu"), ("sigmoid", "sigmoyd"), ("remainder", "remaindr"), ("gelu_tanh", "gelu")] {
+        for (known, name) in
+            [("gelu", "gellu"), ("sigmoid", "sigmoyd"), ("remainder", "remaindr"), ("gelu_tanh", "gelu")]
+        {
             assert!(is_similar(known, name), "{known} {name}");
         }
         for (known, name) in [("gelu", "abs"), ("add", "mul"), ("exp", "zz")] {

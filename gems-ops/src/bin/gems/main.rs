@@ -150,7 +150,9 @@ struct BakeArgs {
 }
 
 fn parse_device(text: &str) -> Result<Device, String> {
-    let ordinal = text.strip_prefix("cuda").map(|rest| rest.strip_prefix(':').unwrap_or(if rest.is_empty() { "0" } else { rest }));
+    let ordinal = text
+        .strip_prefix("cuda")
+        .map(|rest| rest.strip_prefix(':').unwrap_or(if rest.is_empty() { "0" } else { rest }));
     match (text, ordinal.map(str::parse)) {
         ("cpu", _) => Ok(Device::Cpu),
         (_, Some(Ok(ordinal))) => Ok(Device::Cuda(ordinal)),

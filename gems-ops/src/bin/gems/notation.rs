@@ -71,7 +71,11 @@ const VIEWS: &[View] = &[
     },
     View { name: "expand", arguments: "shape", apply: |x, a| Some(x.expand(a.flat)) },
     View { name: "reshape", arguments: "shape", apply: |x, a| Some(x.reshape(a.flat)) },
-    View { name: "unsqueeze", arguments: "axis", apply: |x, args| args.exactly().map(|[axis]| x.unsqueeze(axis)) },
+    View {
+        name: "unsqueeze",
+        arguments: "axis",
+        apply: |x, args| args.exactly().map(|[axis]| x.unsqueeze(axis)),
+    },
     View {
         name: "squeeze",
         arguments: "axis or nothing",
@@ -81,7 +85,11 @@ const VIEWS: &[View] = &[
             _ => None,
         },
     },
-    View { name: "diagonal", arguments: "offset, axis, axis", apply: |x, args| args.exactly().map(|[o, a, b]| x.diagonal(o, a, b)) },
+    View {
+        name: "diagonal",
+        arguments: "offset, axis, axis",
+        apply: |x, args| args.exactly().map(|[o, a, b]| x.diagonal(o, a, b)),
+    },
     View {
         name: "as_strided",
         arguments: "[shape], [strides], offset",
@@ -92,7 +100,8 @@ const VIEWS: &[View] = &[
                 [offset] => *offset,
                 _ => return None,
             };
-            let shape: Vec<usize> = shape.iter().map(|&n| usize::try_from(n)).collect::<Result<_, _>>().ok()?;
+            let shape: Vec<usize> =
+                shape.iter().map(|&n| usize::try_from(n)).collect::<Result<_, _>>().ok()?;
             // The storage is that of the contiguous buffer in front of the views.
             let storage = x.span().map_or(0, |(_, high)| high.unsigned_abs() + 1);
             Some(Layout::as_strided(&shape, strides, offset, storage))
@@ -133,8 +142,11 @@ fn buffer(text: &str) -> Result<SymbolicBuffer, String> {
     let mut layout = Layout::contiguous(&shape).map_err(|error| error.to_string())?;
     while !views.trim().is_empty() {
         let (call, rest) = views.split_once(')').ok_or("a view has no `)`")?;
-        let (name, arguments) =
-            call.trim().strip_prefix('.').and_then(|call| call.split_once('(')).ok_or("views are written `.name(…)`")?;
+        let (name, arguments) = call
+            .trim()
+            .strip_prefix('.')
+            .and_then(|call| call.split_once('('))
+            .ok_or("views are written `.name(…)`")?;
         layout = view(&layout, name.trim(), arguments)?;
         views = rest;
     }

@@ -34,7 +34,8 @@ const NAMES: &[(DType, &str)] = &[
 pub(crate) fn decode(file: &[u8]) -> Result<StridedBuffer, String> {
     let (header, data) = split(file)?;
     let dtype = field(header, "descr")?;
-    let dtype = dtype.strip_prefix(['\'', '"']).and_then(|name| name.split(['\'', '"']).next()).unwrap_or(dtype);
+    let dtype =
+        dtype.strip_prefix(['\'', '"']).and_then(|name| name.split(['\'', '"']).next()).unwrap_or(dtype);
     let dtype = NAMES.iter().find(|(_, name)| *name == dtype).map(|row| row.0).ok_or_else(|| {
         let names: Vec<_> = NAMES.iter().map(|row| row.1).collect();
         format!("dtype `{dtype}` is not supported; supported are {}", names.join(", "))
@@ -54,10 +55,11 @@ pub(crate) fn decode(file: &[u8]) -> Result<StridedBuffer, String> {
         true => Layout::new(&shape, &column_major(&shape), 0),
     };
     let layout = layout.map_err(|error| error.to_string())?;
-    let bytes = layout.numel().checked_mul(dtype.size()).ok_or("the array is larger than the address space")?;
-    let data = data.get(..bytes).ok_or_else(|| {
-        format!("the header promises {bytes} bytes of data, the file has {}", data.len())
-    })?;
+    let bytes =
+        layout.numel().checked_mul(dtype.size()).ok_or("the array is larger than the address space")?;
+    let data = data
+        .get(..bytes)
+        .ok_or_else(|| format!("the header promises {bytes} bytes of data, the file has {}", data.len()))?;
     StridedBuffer::from_slice(data, &[bytes])
         .and_then(|raw| StridedBuffer::from_storage(raw.storage().clone(), dtype, layout))
         .map_err(|error| error.to_string())
@@ -66,11 +68,9 @@ pub(crate) fn decode(file: &[u8]) -> Result<StridedBuffer, String> {
 /// A file's bytes for the array, row-major.
 pub(crate) fn encode(buffer: &StridedBuffer) -> Result<Vec<u8>, String> {
     let dtype = buffer.dtype();
-    let name = NAMES
-        .iter()
-        .find(|row| row.0 == dtype)
-        .map(|row| row.1)
-        .ok_or_else(|| format!("npy files cannot hold {dtype}; convert with the op `copy` or choose another dtype"))?;
+    let name = NAMES.iter().find(|row| row.0 == dtype).map(|row| row.1).ok_or_else(|| {
+        format!("npy files cannot hold {dtype}; convert with the op `copy` or choose another dtype")
+    })?;
     let shape: String = buffer.shape().iter().map(|extent| format!("{extent},")).collect();
     let mut header = format!("{{'descr': '{name}', 'fortran_order': False, 'shape': ({shape}), }}");
     let prefix = MAGIC.len() + 4;
@@ -111,7 +111,8 @@ fn split(file: &[u8]) -> Result<(&str, &[u8]), String> {
 fn field<'a>(header: &'a str, name: &str) -> Result<&'a str, String> {
     let quoted = [format!("'{name}'"), format!("\"{name}\"")];
     let missing = || format!("the header has no `{name}`");
-    let start = quoted.iter().find_map(|key| Some(header.find(key.as_str())? + key.len())).ok_or_else(missing)?;
+    let start =
+        quoted.iter().find_map(|key| Some(header.find(key.as_str())? + key.len())).ok_or_else(missing)?;
     let value = header.get(start..).and_then(|rest| rest.trim_start().strip_prefix(':'));
     Ok(value.ok_or_else(missing)?.trim_start())
 }
@@ -169,7 +170,10 @@ mod tests {
             (file(good, &[0; 7]), "promises 8 bytes of data, the file has 7"),
             (file("{'descr': '>f4', 'fortran_order': False, 'shape': (2,)}", &[0; 8]), "dtype `>f4`"),
             (file("{'descr': '<f4', 'shape': (2,)}", &[0; 8]), "no `fortran_order`"),
-            (file("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", &[]), "no extent"),
+            (
+                file("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", &[]),
+                "no extent",
+            ),
             (file("{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999, 9999999999)}", &[]), ""),
         ] {
             let error = decode(&bytes).unwrap_err();

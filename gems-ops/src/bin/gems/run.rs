@@ -22,7 +22,8 @@ enum Argument {
 pub(crate) fn run(args: &RunArgs, out: &mut impl Write) -> Outcome {
     let op = find_op(&args.op)?;
     if args.operands.len() != op.params.len() {
-        let message = format!("{} takes {} operands, got {}", signature(op), op.params.len(), args.operands.len());
+        let message =
+            format!("{} takes {} operands, got {}", signature(op), op.params.len(), args.operands.len());
         return Err(Failure::new(message));
     }
     let arguments: Vec<_> =

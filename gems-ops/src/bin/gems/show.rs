@@ -5,15 +5,16 @@ use crate::list::signature;
 use crate::notation::{self, Written};
 use crate::{Emit, ShowArgs, cache};
 use gems_ops::buffer::Buffer;
+use gems_ops::emit;
 use gems_ops::op::OpDef;
 use gems_ops::plan::{self, Argument, Inference, Plan};
-use gems_ops::emit;
 use std::io::Write;
 use std::process::ExitCode;
 
 pub(crate) fn show(args: &ShowArgs, out: &mut impl Write) -> Outcome {
     let op = find_op(&args.op)?;
-    let operands: Vec<Written> = args.operands.iter().map(|text| notation::parse(text)).collect::<Outcome<_>>()?;
+    let operands: Vec<Written> =
+        args.operands.iter().map(|text| notation::parse(text)).collect::<Outcome<_>>()?;
     let (inference, plan) = plan_for(op, &operands)?;
     match args.emit {
         Some(Emit::Cuda) => write!(out, "{}", emit::source(&plan.spec)?)?,

@@ -46,10 +46,19 @@ pub(super) struct TorchCase {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Argument {
-    Tensor { tensor: Tensor },
-    Scalar { scalar: Json, kind: String },
-    Word { str: String },
-    DType { dtype: String },
+    Tensor {
+        tensor: Tensor,
+    },
+    Scalar {
+        scalar: Json,
+        kind: String,
+    },
+    Word {
+        str: String,
+    },
+    DType {
+        dtype: String,
+    },
     None {
         #[serde(rename = "none")]
         _none: bool,

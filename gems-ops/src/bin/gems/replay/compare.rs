@@ -15,7 +15,10 @@ use std::thread;
 pub(super) enum Tolerance {
     Exact,
     /// `|x - r| <= atol + rtol*|r|`.
-    Close { rtol: f64, atol: f64 },
+    Close {
+        rtol: f64,
+        atol: f64,
+    },
     /// Distance in units of the last place of the recorded value.
     Ulp(f64),
     /// Relative, but at least the smallest subnormal.
@@ -98,7 +101,9 @@ impl Rule {
         match (got, want) {
             (Value::Int(got), Value::Int(want)) => got == want,
             (Value::Real(got), Value::Real(want)) => part(got, want),
-            (Value::Complex(re, im), Value::Complex(want_re, want_im)) => part(re, want_re) && part(im, want_im),
+            (Value::Complex(re, im), Value::Complex(want_re, want_im)) => {
+                part(re, want_re) && part(im, want_im)
+            }
             (Value::Complex(re, im), Value::Real(want)) => part(re, want) && part(im, 0.0),
             _ => false,
         }
@@ -119,7 +124,8 @@ impl Form<'_> {
         if got.dtype.name() != self.dtype || got.layout.shape() != self.shape {
             return Some(format!("got {got}, expected {}{:?}", self.dtype, self.shape));
         }
-        let strides = self.strides.filter(|strides| !same_strides(self.shape, got.layout.strides(), strides))?;
+        let strides =
+            self.strides.filter(|strides| !same_strides(self.shape, got.layout.strides(), strides))?;
         Some(format!("got strides {:?}, expected {strides:?}", got.layout.strides()))
     }
 }
@@ -173,7 +179,8 @@ pub(super) fn judge(
                 0 => String::new(),
                 more => format!(", and {more} more"),
             };
-            let place = if shape.len() > 1 { format!(" {:?}", position(index, shape)) } else { String::new() };
+            let place =
+                if shape.len() > 1 { format!(" {:?}", position(index, shape)) } else { String::new() };
             let (got, want) = (got.value(index), want(index));
             Verdict::Failed(format!("element {index}{place}: got {got}, expected {want}{more}"))
         }
@@ -234,10 +241,14 @@ mod tests {
 
     #[test]
     fn the_torch_tolerance_has_an_absolute_and_a_relative_part() {
-        for (dtype, rtol, atol) in
-            [(DType::F64, 1e-7, 1e-7), (DType::F32, 1.3e-6, 1e-5), (DType::BF16, 1.6e-2, 1e-5), (DType::F16, 1e-3, 1e-5)]
-        {
-            let agrees = |got| rule(Tolerance::of_torch(dtype)).agrees(Value::Real(got), Value::Real(100.0), dtype);
+        for (dtype, rtol, atol) in [
+            (DType::F64, 1e-7, 1e-7),
+            (DType::F32, 1.3e-6, 1e-5),
+            (DType::BF16, 1.6e-2, 1e-5),
+            (DType::F16, 1e-3, 1e-5),
+        ] {
+            let agrees =
+                |got| rule(Tolerance::of_torch(dtype)).agrees(Value::Real(got), Value::Real(100.0), dtype);
             let most = atol + rtol * 100.0;
             assert!(agrees(100.0 + 0.99 * most) && agrees(100.0 - 0.99 * most), "{dtype}");
             assert!(!agrees(100.0 + 1.01 * most) && !agrees(100.0 - 1.01 * most), "{dtype}");
@@ -264,7 +275,12 @@ mod tests {
 
     #[test]
     fn ulps_are_those_of_the_dtype() {
-        for (dtype, step) in [(DType::F32, 2f64.powi(-23)), (DType::F16, 2f64.powi(-10)), (DType::BF16, 2f64.powi(-7)), (DType::F64, 2f64.powi(-52))] {
+        for (dtype, step) in [
+            (DType::F32, 2f64.powi(-23)),
+            (DType::F16, 2f64.powi(-10)),
+            (DType::BF16, 2f64.powi(-7)),
+            (DType::F64, 2f64.powi(-52)),
+        ] {
             let agrees = |got| rule(Tolerance::Ulp(1.0)).agrees(Value::Real(got), Value::Real(1.0), dtype);
             assert!(agrees(1.0 + step), "{dtype}");
             assert!(!agrees(1.0 + 2.0 * step), "{dtype}");
@@ -275,7 +291,8 @@ mod tests {
 
     #[test]
     fn a_relative_tolerance_has_a_floor_of_one_subnormal() {
-        let agrees = |got| rule(Tolerance::Relative(1e-6)).agrees(Value::Real(got), Value::Real(0.0), DType::F32);
+        let agrees =
+            |got| rule(Tolerance::Relative(1e-6)).agrees(Value::Real(got), Value::Real(0.0), DType::F32);
         assert!(agrees(f64::from(f32::from_bits(1))));
         assert!(!agrees(f64::from(f32::from_bits(2))));
     }
@@ -304,7 +321,9 @@ mod tests {
         assert_eq!(form.difference(&got), None);
         assert!(Form { dtype: "f64", ..form }.difference(&got).unwrap().contains("expected f64[2, 3]"));
         assert!(Form { shape: &[3, 2], ..form }.difference(&got).unwrap().contains("expected f32[3, 2]"));
-        assert!(Form { strides: Some(&[3, 1]), ..form }.difference(&got).unwrap().contains("got strides [1, 2]"));
+        assert!(
+            Form { strides: Some(&[3, 1]), ..form }.difference(&got).unwrap().contains("got strides [1, 2]")
+        );
         assert_eq!(Form { strides: None, ..form }.difference(&got), None);
     }
 

@@ -175,8 +175,10 @@ fn execute<B: Subject>(case: &FaultCase, device: Device) -> Result<Vec<B>, Stop>
     let first = || inputs.first().cloned().ok_or_else(|| damaged("there is no input"));
     match case.op.as_str() {
         "graph" => {
-            let program = case.args.get("program").and_then(Json::as_array).ok_or_else(|| damaged("no program"))?;
-            let statements: Option<Vec<String>> = program.iter().map(|line| line.as_str().map(str::to_owned)).collect();
+            let program =
+                case.args.get("program").and_then(Json::as_array).ok_or_else(|| damaged("no program"))?;
+            let statements: Option<Vec<String>> =
+                program.iter().map(|line| line.as_str().map(str::to_owned)).collect();
             interpret(&statements.ok_or_else(|| damaged("the program is no list of lines"))?, &inputs)
         }
         "graph_nary_add" => many_sums(case, device),
@@ -199,7 +201,8 @@ fn execute<B: Subject>(case: &FaultCase, device: Device) -> Result<Vec<B>, Stop>
         op => match (op.strip_suffix('_'), case.args.get("out").and_then(Json::as_str)) {
             (Some(op), _) => in_place(op, positional(), keywords(case)?).map(Vec::from_iter),
             (None, Some(out)) => {
-                let dtype = DType::from_name(out).ok_or_else(|| Verdict::Unsupported(format!("no dtype {out}")))?;
+                let dtype =
+                    DType::from_name(out).ok_or_else(|| Verdict::Unsupported(format!("no dtype {out}")))?;
                 let call = Call::bind(op, positional(), keywords(case)?)?;
                 let shapes = inputs.iter().map(|input| input.meta().layout.shape());
                 let shape = broadcast_shapes(shapes).map_err(Stop::of)?;
@@ -257,7 +260,9 @@ fn keywords<B>(case: &FaultCase) -> Result<Vec<(&str, Given<B>)>, Stop> {
             let given = match value {
                 Json::Null => Given::None,
                 Json::String(text) if case::float(value).is_none() => Given::Word(text.clone()),
-                value => Given::Number(number(value).ok_or_else(|| damaged(format_args!("`{name}` is {value}")))?),
+                value => {
+                    Given::Number(number(value).ok_or_else(|| damaged(format_args!("`{name}` is {value}")))?)
+                }
             };
             Ok((name.as_str(), given))
         })
@@ -299,7 +304,10 @@ impl Input {
                 None => return Ok(Window { dtype, layout, bytes: Vec::new() }),
             },
         };
-        if layout.span().is_some_and(|(low, high)| low < 0 || high.unsigned_abs() >= bytes.len() / dtype.size()) {
+        if layout
+            .span()
+            .is_some_and(|(low, high)| low < 0 || high.unsigned_abs() >= bytes.len() / dtype.size())
+        {
             return Err(damaged("a view leaves its storage"));
         }
         Ok(Window { dtype, layout, bytes })
@@ -354,7 +362,8 @@ fn generate(text: &str, count: usize, dtype: DType) -> Result<Vec<u8>, Stop> {
     let formula = Formula::parse(text).map_err(damaged)?;
     let mut bytes = Vec::with_capacity(count * dtype.size());
     for i in 0..count {
-        let number = generated(&formula, i).ok_or_else(|| damaged(format_args!("`{text}` has no value at {i}")))?;
+        let number =
+            generated(&formula, i).ok_or_else(|| damaged(format_args!("`{text}` has no value at {i}")))?;
         bytes.extend_from_slice(&number.store(dtype)[..dtype.size()]);
     }
     Ok(bytes)
@@ -476,7 +485,9 @@ fn no_trap<B: Subject>(case: &FaultCase, device: Device) -> Result<Verdict, Verd
     let on_cpu = execute::<StridedBuffer>(case, Device::Cpu).map_err(Stop::verdict)?;
     let failed = |error| Stop::of(error).verdict();
     for (got, want) in results.iter().zip(&on_cpu) {
-        let (Some(got), want) = (got.elements().map_err(failed)?, Elements::of(want).map_err(failed)?) else { continue };
+        let (Some(got), want) = (got.elements().map_err(failed)?, Elements::of(want).map_err(failed)?) else {
+            continue;
+        };
         if let Some(i) = (0..got.count()).find(|&i| got.bytes(i) != want.bytes(i)) {
             let (got, want) = (got.value(i), want.value(i));
             return Ok(Verdict::Failed(format!("element {i}: {device} gives {got}, the CPU {want}")));
@@ -487,7 +498,9 @@ fn no_trap<B: Subject>(case: &FaultCase, device: Device) -> Result<Verdict, Verd
 
 /// Whether indices need 64 bits.
 fn index(case: &FaultCase) -> Verdict {
-    let Some(Input { shape, .. }) = case.inputs.first() else { return Verdict::Unsupported("there is no input".into()) };
+    let Some(Input { shape, .. }) = case.inputs.first() else {
+        return Verdict::Unsupported("there is no input".into());
+    };
     let strides = case.inputs.iter().filter_map(|input| input.strides.as_deref());
     let got = needs_i64_index(shape, strides);
     match case.expected.value {
@@ -558,9 +571,14 @@ mod tests {
     #[test]
     fn values_are_compared() {
         assert_eq!(check(ADD), Verdict::Passed);
-        let Verdict::Failed(reason) = check(&ADD.replace(r#"["inf", 1.0]"#, r#"["inf", 2.0]"#)) else { panic!("passed") };
+        let Verdict::Failed(reason) = check(&ADD.replace(r#"["inf", 1.0]"#, r#"["inf", 2.0]"#)) else {
+            panic!("passed")
+        };
         assert_eq!(reason, "element 1: got 1.0, expected 2.0");
-        assert!(matches!(check(&ADD.replace("\"shape\": [2], \"data\": [\"inf", "\"shape\": [1, 2], \"data\": [\"inf")), Verdict::Failed(_)));
+        assert!(matches!(
+            check(&ADD.replace("\"shape\": [2], \"data\": [\"inf", "\"shape\": [1, 2], \"data\": [\"inf")),
+            Verdict::Failed(_)
+        ));
     }
 
     #[test]
@@ -572,7 +590,8 @@ mod tests {
 
     #[test]
     fn an_error_that_is_missing_is_a_failure() {
-        let text = ADD.replace("forward", "error").replace(r#""expected": {"#, r#""expected": {"error": true, "#);
+        let text =
+            ADD.replace("forward", "error").replace(r#""expected": {"#, r#""expected": {"error": true, "#);
         assert_eq!(check(&text), Verdict::Failed("was not refused".into()));
     }
 
@@ -582,7 +601,10 @@ mod tests {
             "inputs": [{"shape": [2, 3], "strides": [1, 2]}, {"shape": [3], "strides": [1]}],
             "expected": {"dtype": "f32", "shape": [2, 3], "strides": [1, 2]}}"#;
         assert_eq!(check(text), Verdict::Passed);
-        assert!(matches!(check(&text.replace("\"strides\": [1, 2]}}", "\"strides\": [3, 1]}}")), Verdict::Failed(_)));
+        assert!(matches!(
+            check(&text.replace("\"strides\": [1, 2]}}", "\"strides\": [3, 1]}}")),
+            Verdict::Failed(_)
+        ));
     }
 
     #[test]
@@ -614,9 +636,15 @@ mod tests {
 
     #[test]
     fn bit_patterns_and_formulas_become_bytes() {
-        assert_eq!(patterns(&[Json::from(0x7fc0), Json::from("0xff80")], 2).unwrap(), [0xc0, 0x7f, 0x80, 0xff]);
+        assert_eq!(
+            patterns(&[Json::from(0x7fc0), Json::from("0xff80")], 2).unwrap(),
+            [0xc0, 0x7f, 0x80, 0xff]
+        );
         assert_eq!(generate("-(i % 3)", 4, DType::I8).unwrap(), [0, 255, 254, 0]);
-        assert_eq!(generate("i + 1", 2, DType::F32).unwrap(), [1f32.to_le_bytes(), 2f32.to_le_bytes()].concat());
+        assert_eq!(
+            generate("i + 1", 2, DType::F32).unwrap(),
+            [1f32.to_le_bytes(), 2f32.to_le_bytes()].concat()
+        );
         assert!(generate("i % 0", 1, DType::F32).is_err());
     }
 }

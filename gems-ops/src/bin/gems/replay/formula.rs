@@ -51,7 +51,11 @@ impl Formula {
                     }
                     Operation::Remainder => {
                         let remainder = x.checked_rem(y)?;
-                        Some(if remainder != 0 && (remainder < 0) != (y < 0) { remainder + y } else { remainder })
+                        Some(if remainder != 0 && (remainder < 0) != (y < 0) {
+                            remainder + y
+                        } else {
+                            remainder
+                        })
                     }
                 }
             }
@@ -154,7 +158,18 @@ mod tests {
 
     #[test]
     fn what_is_no_formula_is_refused() {
-        for text in ["", "i i", "j", "(i", "i)", "1 +", "* 2", "2.5", "i / 2", "9999999999999999999999999999999999999999"] {
+        for text in [
+            "",
+            "i i",
+            "j",
+            "(i",
+            "i)",
+            "1 +",
+            "* 2",
+            "2.5",
+            "i / 2",
+            "9999999999999999999999999999999999999999",
+        ] {
             assert!(Formula::parse(text).is_err(), "{text}");
         }
         assert!(Formula::parse(&"(".repeat(100_000)).is_err());

@@ -73,7 +73,9 @@ impl Known {
                 return Err(format!("case {case}: the reason must be one line"));
             }
             if entry.elements.is_empty() && entry.gives.is_none() {
-                return Err(format!("case {case}: list the elements that differ, or what the op gives instead"));
+                return Err(format!(
+                    "case {case}: list the elements that differ, or what the op gives instead"
+                ));
             }
             let key = (case.clone(), *output);
             if entries.insert(key.clone(), entry).is_some() {
@@ -146,7 +148,13 @@ mod tests {
             (entry("departure = 3\nreason = \"x\""), "list the elements"),
             (entry("departure = 3\nelements = [1]"), "missing field `reason`"),
             (entry("departure = 3\nreason = \"x\"\nelements = [1]\nop = \"add\""), "unknown field `op`"),
-            (format!("{GOOD}{}", entry("departure = 1\nreason = \"x\"\nelements = [1]").replace("\"a\"", "\"a1\"")), "listed twice"),
+            (
+                format!(
+                    "{GOOD}{}",
+                    entry("departure = 1\nreason = \"x\"\nelements = [1]").replace("\"a\"", "\"a1\"")
+                ),
+                "listed twice",
+            ),
         ] {
             let error = Known::parse(&text).unwrap_err();
             assert!(error.contains(message), "{error}");

@@ -56,7 +56,8 @@ pub(crate) fn replay(args: &ReplayArgs, out: &mut impl Write) -> Outcome {
     }
     report.print(out)?;
     if let Some(path) = &args.json {
-        fs::write(path, format!("{:#}\n", report.to_json())).map_err(|error| Failure::of_file(path, error))?;
+        fs::write(path, format!("{:#}\n", report.to_json()))
+            .map_err(|error| Failure::of_file(path, error))?;
     }
     Ok(if report.has_failures() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -108,7 +109,8 @@ impl Replayer<'_> {
 
     /// Replays a case unless the filters leave it out.
     fn add(&mut self, label: Label, verdict: impl FnOnce(&ReplayArgs, &Known) -> Verdict) {
-        let admits = |filter: &[String], value: &str| filter.is_empty() || filter.iter().any(|name| name == value);
+        let admits =
+            |filter: &[String], value: &str| filter.is_empty() || filter.iter().any(|name| name == value);
         let ops: Vec<String> = self.args.ops.iter().map(|name| short_name(name).to_owned()).collect();
         if admits(&ops, short_name(&label.op))
             && admits(&self.args.dtypes, &label.dtype)
@@ -129,7 +131,9 @@ fn torch_case<B: Subject>(case: &TorchCase, device: Device, known: &Known) -> Ve
         Ok(results) => results
             .iter()
             .enumerate()
-            .map(|(i, result)| torch_result(case, i, result, known.entry(&case.id, i)).unwrap_or_else(Verdict::Failed))
+            .map(|(i, result)| {
+                torch_result(case, i, result, known.entry(&case.id, i)).unwrap_or_else(Verdict::Failed)
+            })
             .fold(Verdict::Passed, compare::worse),
     }
 }
@@ -173,7 +177,9 @@ fn torch_result<B: Subject>(
     known: Option<&Entry>,
 ) -> Result<Verdict, String> {
     let tensor = &case.out[index];
-    let Some(want) = tensor.window()? else { return Ok(Verdict::Unsupported(format!("no dtype {}", tensor.dtype))) };
+    let Some(want) = tensor.window()? else {
+        return Ok(Verdict::Unsupported(format!("no dtype {}", tensor.dtype)));
+    };
     let shape = want.layout.shape();
     let form = Form { dtype: &tensor.dtype, shape, strides: Some(want.layout.strides()) };
     let mut verdict = Verdict::Passed;

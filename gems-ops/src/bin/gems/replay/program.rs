@@ -49,7 +49,8 @@ fn evaluate<B: Subject>(call: &str, names: &[(String, B)]) -> Result<B, Stop> {
     let (op, arguments) = parts.ok_or_else(|| malformed(format_args!("`{call}` is no call")))?;
     let arguments: Vec<&str> = arguments.split(',').map(str::trim).collect();
     if let ("cast", [name, dtype]) = (op, arguments.as_slice()) {
-        let dtype = DType::from_name(dtype).ok_or_else(|| Verdict::Unsupported(format!("no dtype {dtype}")))?;
+        let dtype =
+            DType::from_name(dtype).ok_or_else(|| Verdict::Unsupported(format!("no dtype {dtype}")))?;
         return cast(lookup(names, name)?, dtype);
     }
     let given = |text: &&str| match notation::number(text) {
@@ -67,7 +68,8 @@ fn evaluate<B: Subject>(call: &str, names: &[(String, B)]) -> Result<B, Stop> {
 /// The same values in another dtype.
 fn cast<B: Subject>(x: &B, dtype: DType) -> Result<B, Stop> {
     let copy = Call::bind("copy", vec![Given::Buffer(x.clone())], Vec::new())?;
-    let results = B::run(copy.op, &[Operand::Buffer(x)], Some(dtype)).map_err(|error| Stop::of_call(error, &copy))?;
+    let results =
+        B::run(copy.op, &[Operand::Buffer(x)], Some(dtype)).map_err(|error| Stop::of_call(error, &copy))?;
     results.into_iter().next().ok_or_else(|| malformed("`cast` has no result"))
 }
 

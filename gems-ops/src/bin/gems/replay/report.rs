@@ -135,7 +135,12 @@ mod tests {
     #[test]
     fn the_report_ends_with_the_four_counts() {
         let mut report = Report::default();
-        let label = |id: &str, op: &str| Label { id: id.into(), op: op.into(), dtype: "f32".into(), source: "s".into() };
+        let label = |id: &str, op: &str| Label {
+            id: id.into(),
+            op: op.into(),
+            dtype: "f32".into(),
+            source: "s".into(),
+        };
         report.add(label("a", "add"), Verdict::Passed);
         report.add(label("b", "add"), Verdict::Unsupported("x".into()));
         report.add(label("c", "mul"), Verdict::Known("y".into()));

@@ -42,7 +42,9 @@ fn results(case: &LayoutCase, device: Device) -> Result<Vec<SymbolicBuffer>, Sto
 /// `"A:tensor,B:0d"` gives the dtype `want`.
 pub(super) fn result_type(id: &str, want: &str, known: &Known) -> Verdict {
     let operands: Option<Vec<Tiered>> = id.split(',').map(operand).collect();
-    let Some(operands) = operands else { return Verdict::Unsupported(format!("an operand of `{id}` is not known")) };
+    let Some(operands) = operands else {
+        return Verdict::Unsupported(format!("an operand of `{id}` is not known"));
+    };
     let got = match dtype::result_type(operands) {
         Ok(dtype) => dtype.to_string(),
         Err(error) => format!("error: {error}"),
@@ -52,7 +54,8 @@ pub(super) fn result_type(id: &str, want: &str, known: &Known) -> Verdict {
 
 /// `"dtype:KIND"` gives a computation dtype and a result dtype.
 pub(super) fn elementwise(id: &str, want: &(String, String), known: &Known) -> Verdict {
-    let parts = id.split_once(':').and_then(|(name, kind)| Some((DType::from_name(name)?, promotion_kind(kind)?)));
+    let parts =
+        id.split_once(':').and_then(|(name, kind)| Some((DType::from_name(name)?, promotion_kind(kind)?)));
     let Some((common, kind)) = parts else { return Verdict::Unsupported(format!("`{id}` is not known")) };
     let got = dtype::promotion(kind, common);
     answer(id, &format!("{}, {}", got.compute, got.result), &format!("{}, {}", want.0, want.1), known)
@@ -122,12 +125,16 @@ mod tests {
         assert!(matches!(result_type("f16:tensor,f64:tensor", "f16", &known), Verdict::Failed(_)));
         assert!(matches!(result_type("q8:tensor,f64:tensor", "f16", &known), Verdict::Unsupported(_)));
         assert_eq!(elementwise("bf16:ALWAYS_BOOL", &("f32".into(), "bool".into()), &known), Verdict::Passed);
-        assert!(matches!(elementwise("bf16:DEFAULT", &("f32".into(), "f32".into()), &known), Verdict::Failed(_)));
+        assert!(matches!(
+            elementwise("bf16:DEFAULT", &("f32".into(), "f32".into()), &known),
+            Verdict::Failed(_)
+        ));
     }
 
     #[test]
     fn a_layout_without_a_fitting_shape_fails() {
-        let shaped = |shape: &[usize], strides: &[isize]| Shaped { shape: shape.into(), strides: strides.into() };
+        let shaped =
+            |shape: &[usize], strides: &[isize]| Shaped { shape: shape.into(), strides: strides.into() };
         let case = |out| LayoutCase { op: "tanh".into(), args: vec![shaped(&[2, 3], &[1, 2])], out };
         assert_eq!(layout(&case(shaped(&[2, 3], &[1, 2])), Device::Cpu), Verdict::Passed);
         assert!(matches!(layout(&case(shaped(&[2, 3], &[3, 1])), Device::Cpu), Verdict::Failed(_)));

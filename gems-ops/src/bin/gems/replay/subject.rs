@@ -84,7 +84,9 @@ impl Stop {
     pub(super) fn of_call<B: Buffer>(error: Error, call: &Call<B>) -> Stop {
         match error.kind() {
             ErrorKind::Unsupported => Stop::Verdict(Verdict::Unsupported(error.to_string())),
-            ErrorKind::DType if !call.takes_dtypes() => Stop::Verdict(Verdict::Unsupported(error.to_string())),
+            ErrorKind::DType if !call.takes_dtypes() => {
+                Stop::Verdict(Verdict::Unsupported(error.to_string()))
+            }
             _ => Stop::of(error),
         }
     }
@@ -92,9 +94,11 @@ impl Stop {
     /// What became of something else that the library refused, or that the machine could not do.
     pub(super) fn of(error: Error) -> Stop {
         match error.kind() {
-            ErrorKind::Shape | ErrorKind::DType | ErrorKind::Value | ErrorKind::Overlap | ErrorKind::Device => {
-                Stop::Refused(error)
-            }
+            ErrorKind::Shape
+            | ErrorKind::DType
+            | ErrorKind::Value
+            | ErrorKind::Overlap
+            | ErrorKind::Device => Stop::Refused(error),
             _ => Stop::Verdict(Verdict::Failed(error.to_string())),
         }
     }

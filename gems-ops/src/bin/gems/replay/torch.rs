@@ -161,7 +161,11 @@ const ROWS: &[Row] = &[
         "input target weight=none reduction=mean",
         "reduction=none weight=none: l1_loss input target | reduction=none: l1_loss_weighted input target weight",
     ),
-    ("smooth_l1_loss", "input target beta=1 reduction=mean", "reduction=none: smooth_l1_loss input target beta"),
+    (
+        "smooth_l1_loss",
+        "input target beta=1 reduction=mean",
+        "reduction=none: smooth_l1_loss input target beta",
+    ),
     (
         "huber_loss",
         "input target delta=1 weight=none reduction=mean",
@@ -352,8 +356,10 @@ impl<B: Buffer> Call<B> {
         let mut given: Vec<Option<Given<B>>> = params.iter().map(|_| None).collect();
         for (keyword, value) in keywords {
             let known = |name: &str| params.iter().position(|param| param.0 == name);
-            let place = known(keyword).or_else(|| if matches!(keyword, "self" | "lhs") { known("input") } else { None });
-            let place = place.ok_or_else(|| Verdict::Unsupported(format!("`{name}` has no keyword `{keyword}`")))?;
+            let place = known(keyword)
+                .or_else(|| if matches!(keyword, "self" | "lhs") { known("input") } else { None });
+            let place =
+                place.ok_or_else(|| Verdict::Unsupported(format!("`{name}` has no keyword `{keyword}`")))?;
             given[place] = Some(value);
         }
         let mut positional = positional.into_iter();
@@ -366,7 +372,10 @@ impl<B: Buffer> Call<B> {
         let mut arguments = Vec::new();
         for ((param, default), value) in params.iter().zip(given) {
             let value = value.or_else(|| default.map(literal));
-            arguments.push((*param, value.ok_or_else(|| Verdict::Failed(format!("`{param}` of `{name}` is missing")))?));
+            arguments.push((
+                *param,
+                value.ok_or_else(|| Verdict::Failed(format!("`{param}` of `{name}` is missing")))?,
+            ));
         }
         Call::choose(name, forms, &arguments)
     }
@@ -384,9 +393,12 @@ impl<B: Buffer> Call<B> {
             .find(|(conditions, _)| conditions.split_whitespace().all(holds))
             .map_or("", |(_, call)| call);
         let mut words = call.split_whitespace();
-        let op = words.next().ok_or_else(|| Verdict::Unsupported(format!("no form of `{name}` for these options")))?;
+        let op = words
+            .next()
+            .ok_or_else(|| Verdict::Unsupported(format!("no form of `{name}` for these options")))?;
         let op = gems_ops::REGISTRY.get(op).ok_or_else(|| Verdict::Unsupported(format!("no op `{op}`")))?;
-        let operands = words.map(|word| operand(word, &value).map_err(Verdict::Failed)).collect::<Result<_, _>>()?;
+        let operands =
+            words.map(|word| operand(word, &value).map_err(Verdict::Failed)).collect::<Result<_, _>>()?;
         Ok(Call { op, operands })
     }
 
@@ -470,7 +482,8 @@ fn half<B: Buffer>(x: &B, axis: Scalar, which: isize) -> Result<B, String> {
     let Scalar::I64(axis) = axis else { return Err(format!("axis {axis} is no integer")) };
     let axis = isize::try_from(axis).map_err(|_| format!("no axis {axis}"))?;
     let shape = x.meta().layout.shape();
-    let index = if axis < 0 { shape.len().checked_sub(axis.unsigned_abs()) } else { Some(axis.unsigned_abs()) };
+    let index =
+        if axis < 0 { shape.len().checked_sub(axis.unsigned_abs()) } else { Some(axis.unsigned_abs()) };
     let extent = index.and_then(|index| shape.get(index)).ok_or_else(|| format!("no axis {axis}"))?;
     if !extent.is_multiple_of(2) {
         return Err(format!("extent {extent} has no halves"));
@@ -503,7 +516,12 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(name: &str, positional: Vec<Given<SymbolicBuffer>>, keywords: Vec<(&str, Given<SymbolicBuffer>)>, op: &str) {
+    fn check(
+        name: &str,
+        positional: Vec<Given<SymbolicBuffer>>,
+        keywords: Vec<(&str, Given<SymbolicBuffer>)>,
+        op: &str,
+    ) {
         let call = Call::bind(name, positional, keywords).unwrap();
         assert_eq!((call.op.name, call.operands.len()), (op, call.op.params.len()), "{name}");
     }
@@ -544,7 +562,8 @@ mod tests {
             for form in forms.split('|') {
                 let (conditions, call) = form.split_once(':').unwrap_or(("", form));
                 let conditions = conditions.split_whitespace().map(|condition| split_default(condition).0);
-                let operands = call.split_whitespace().skip(1).filter(|word| notation::number(word).is_none());
+                let operands =
+                    call.split_whitespace().skip(1).filter(|word| notation::number(word).is_none());
                 let operands = operands.flat_map(|word| {
                     let inside = word.split_once('(').map_or(word, |(_, names)| names.trim_end_matches(')'));
                     inside.split(',')
