@@ -14,6 +14,7 @@ mod replay;
 mod run;
 mod show;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use failure::{Failure, Outcome};
 use gems_ops::device::Device;
@@ -149,6 +150,9 @@ struct BakeArgs {
     dtypes: Vec<String>,
 }
 
+/// What clap calls the help that it prints where a command is missing.
+const HELP_WITHOUT_ARGUMENTS: ErrorKind = ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+
 fn parse_device(text: &str) -> Result<Device, String> {
     let ordinal = text
         .strip_prefix("cuda")
@@ -163,7 +167,7 @@ fn parse_device(text: &str) -> Result<Device, String> {
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) if !error.use_stderr() || error.kind() == HELP_WITHOUT_ARGUMENTS => error.exit(),
         Err(error) => return report(&Failure::Message(first_paragraph(&error.to_string()))),
     };
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -189,7 +193,8 @@ fn report(failure: &Failure) -> ExitCode {
     match failure {
         Failure::Message(message) => {
             // A closed stderr leaves nobody to tell.
-            let _ = writeln!(io::stderr(), "gems: {}", message.trim().replace('\n', "; "));
+            let lines: Vec<_> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            let _ = writeln!(io::stderr(), "gems: {}", lines.join("; "));
             ExitCode::from(2)
         }
         Failure::ClosedPipe => ExitCode::SUCCESS,

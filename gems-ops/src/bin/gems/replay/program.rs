@@ -3,10 +3,10 @@
 //! One statement a line: `y=op(x0,2.0)`, `op_(x0,7.0)` in place, `return y`. Names are `x0`, `x1`, … for the inputs and
 //! whatever was assigned. `cast(x,f16)` converts. The last assigned name is the result unless a `return` names others.
 
+use super::call::{Call, Given};
 use super::report::Verdict;
 use super::run;
 use super::subject::{Stop, Subject};
-use super::torch::{Call, Given};
 use crate::notation;
 use gems_ops::buffer::Views;
 use gems_ops::dtype::DType;
