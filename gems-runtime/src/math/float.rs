@@ -263,8 +263,8 @@ macro_rules! float {
                 self.powf(exponent)
             }
 
-            std_functions! { $ty exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan asin acos atan sinh cosh tanh }
-            special! { $ty asinh = libm::asinh, acosh = acosh, atanh = libm::atanh }
+            std_functions! { $ty exp exp2 exp_m1 ln log2 ln_1p sin cos tan asin acos atan sinh cosh tanh }
+            special! { $ty log10 = f64::log10, asinh = libm::asinh, acosh = acosh, atanh = libm::atanh }
         }
     };
 }
@@ -279,7 +279,7 @@ macro_rules! std_functions {
     )*};
 }
 
-/// Functions of the `libm` crate, those of f32 computed in f64.
+/// Functions whose f32 form is computed in f64.
 macro_rules! special {
     ($ty:ident $($name:ident = $libm:path),*) => {$(
         #[inline]
