@@ -80,7 +80,8 @@ pub trait Int: Real {
     fn not(self) -> Self;
     /// Left shift; 0 if the count is negative or not less than the width.
     fn shl(self, count: Self) -> Self;
-    /// Right shift, arithmetic for signed types; sign fill if the count is negative or not less than the width.
+    /// Right shift, arithmetic for signed types; sign fill if the count is negative or not less than the
+    /// width.
     fn shr(self, count: Self) -> Self;
     /// x^y modulo 2^BITS by squaring; a negative y gives 1 for x = 1, ±1 for x = −1, else 0.
     fn pow(self, exponent: Self) -> Self;

@@ -1,8 +1,8 @@
 //! Rounding into the 1- and 2-byte floats, and back.
 //!
-//! Guarantees one rounding to nearest even from f32, and, through rounding to odd, from f64 and every integer.
-//! Branch-free on values, so loops over them vectorize; does not use the CPU's half-precision instructions, so all
-//! CPUs agree.
+//! Guarantees one rounding to nearest even from f32, and, through rounding to odd, from f64 and every
+//! integer. Branch-free on values, so loops over them vectorize; does not use the CPU's half-precision
+//! instructions, so all CPUs agree.
 
 use crate::dtype::{F8E4M3FN, F8E5M2};
 use half::{bf16, f16};
@@ -149,7 +149,8 @@ impl Small for F8E5M2 {
 
 /// A number that can become f32 by rounding to odd.
 ///
-/// An inexact result has its last bit set, so rounding it again to at most 22 bits is as good as rounding once.
+/// An inexact result has its last bit set, so rounding it again to at most 22 bits is as good as rounding
+/// once.
 pub(crate) trait Odd {
     fn odd(self) -> f32;
 }
@@ -236,8 +237,8 @@ mod tests {
             f64::from(whole + mantissa) * 2_f64.powi(exponent - self.bias - self.mantissa)
         }
 
-        /// Bits of the value nearest to a number that lies between the values of `below` and its successor, where it
-        /// compares to their middle as `order` says.
+        /// Bits of the value nearest to a number that lies between the values of `below` and its successor,
+        /// where it compares to their middle as `order` says.
         fn nearest(&self, below: u16, order: std::cmp::Ordering) -> f64 {
             let above = if below == self.max { self.overflow } else { self.value(below + 1) };
             match order {
