@@ -1,6 +1,7 @@
 //! The one error type: what failed, in which op, with which operands, and the way out.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// Result of everything in gems that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -8,15 +9,18 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a call failed.
 ///
 /// Its text names the op, dtypes and shapes involved and what would work; [`Error::kind`] is for code.
+/// It can be cloned, because one failed compilation is told to every thread that waited for it.
+#[derive(Clone)]
 pub struct Error {
     inner: Box<Inner>,
 }
 
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     op: Option<String>,
     message: String,
-    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 /// Class of an error.
@@ -61,7 +65,7 @@ impl Error {
     /// Adds what caused it.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-        self.inner.source = Some(source.into());
+        self.inner.source = Some(Arc::from(source.into()));
         self
     }
 

@@ -1,14 +1,32 @@
 //! The runtime of gems: buffers, planning, code generation, compilation and execution of pointwise kernels.
 //!
-//! Reading order is the way of a call: an [`op`] meets [`buffer`]s, `plan` infers and schedules, `emit` writes the
-//! kernel, `compile` makes it a binary, `exec` runs it.
+//! Reading order is the way of a call: an [`op`] meets [`buffer`]s, [`plan`] infers and schedules, [`emit`] writes the
+//! kernel, [`compile`] makes it a binary, and the executors run it on a [`device`].
 
 extern crate self as gems_runtime;
 
-pub mod buffer;
-pub mod device;
-pub mod dtype;
 pub mod error;
+
+pub mod dtype;
 pub mod layout;
 pub mod math;
+
+pub mod buffer;
 pub mod op;
+
+pub mod plan;
+
+pub mod emit;
+
+pub mod compile;
+pub mod config;
+pub mod device;
+
+#[doc(hidden)]
+pub mod exec;
+
+pub mod interop;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;

@@ -1,5 +1,6 @@
 //! Buffers: a dtype and a strided layout on a device, with memory behind it or without.
 
+mod display;
 mod meta;
 mod storage;
 mod strided;
@@ -7,13 +8,17 @@ mod symbolic;
 mod views;
 
 pub use meta::Meta;
+pub(crate) use storage::HostMemory;
 pub use storage::Storage;
 pub use strided::StridedBuffer;
 pub use symbolic::SymbolicBuffer;
+pub use views::Views;
 
-use crate::error::Result;
+use crate::dtype::DType;
+use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
 use crate::op::{OpDef, Operand};
+use smallvec::SmallVec;
 
 /// What ops and views need of a buffer.
 ///
@@ -29,10 +34,30 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
 
     /// Runs or records an op; one operand a parameter of `op`, one buffer a result.
     ///
+    /// `dtype` is the dtype of new results where the caller chooses it, as in a conversion.
+    ///
     /// # Errors
     /// Operands that do not broadcast, promote or share a device; a device that fails.
     #[doc(hidden)]
-    fn call<const N: usize>(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<[Self; N]>;
+    fn run(
+        op: &'static OpDef,
+        operands: &[Operand<'_, Self>],
+        dtype: Option<DType>,
+    ) -> Result<SmallVec<[Self; 2]>>;
+
+    /// [`Buffer::run`] for a known number of results.
+    ///
+    /// # Errors
+    /// As `run`.
+    #[doc(hidden)]
+    fn call<const N: usize>(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<[Self; N]> {
+        let outputs = Self::run(op, operands, None)?.into_vec();
+        let count = outputs.len();
+        <[Self; N]>::try_from(outputs).map_err(|_| {
+            let message = format!("gives {count} results, {N} were asked for");
+            Error::new(ErrorKind::Value, message).in_op(op.name)
+        })
+    }
 
     /// The same into existing buffers.
     ///

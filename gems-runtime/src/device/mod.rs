@@ -16,6 +16,18 @@ pub enum Device {
     Cuda(u32),
 }
 
+impl Device {
+    /// The first CUDA device if the machine has one that can be used, else the CPU.
+    #[must_use]
+    pub fn best() -> Device {
+        #[cfg(feature = "cuda")]
+        if cuda::device_count().is_ok_and(|count| count > 0) {
+            return Device::Cuda(0);
+        }
+        Device::Cpu
+    }
+}
+
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

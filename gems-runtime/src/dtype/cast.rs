@@ -72,6 +72,15 @@ pub fn scatter(from: DType, to: DType) -> Scatter {
     with_type!(from, From => with_type!(to, To => scatter_run::<From, To>))
 }
 
+/// The bytes of one element in another dtype.
+#[must_use]
+pub fn convert_value(from: DType, value: [u8; 16], to: DType) -> [u8; 16] {
+    let mut converted = [0; 16];
+    // SAFETY: 16 bytes hold one element of any dtype; the arrays are separate.
+    unsafe { converter(from, to)(value.as_ptr(), converted.as_mut_ptr(), 1) };
+    converted
+}
+
 /// # Safety
 /// As [`Convert`].
 unsafe fn convert<From: Stored + Cast<To>, To: Element>(src: *const u8, dst: *mut u8, n: usize) {

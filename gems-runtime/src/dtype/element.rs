@@ -14,7 +14,6 @@ pub trait Element: Copy + PartialEq + Debug + Send + Sync + 'static + sealed::Se
 }
 
 mod sealed {
-    #[expect(unreachable_pub, reason = "a supertrait must be as public as the trait; the module seals it")]
     pub trait Sealed {}
 }
 

@@ -10,10 +10,10 @@ mod promote;
 mod scalar;
 mod set;
 
-pub use cast::{Convert, Gather, Scatter, can_cast, converter, gather, scatter};
-pub use element::{Element, ElementBits};
+pub use cast::{Convert, Gather, Scatter, can_cast, convert_value, converter, gather, scatter};
+pub use element::Element;
 pub use float8::{F8E4M3FN, F8E5M2};
-pub use promote::{Kind, Promotion, Tier, Tiered, compute_dtype, join, result_dtype, result_type};
+pub use promote::{Kind, Promotion, Tier, Tiered, compute_dtype, join, promotion, result_dtype, result_type};
 pub use scalar::Scalar;
 pub use set::DTypeSet;
 
@@ -93,10 +93,7 @@ impl DType {
     /// All dtypes, in table order.
     pub const ALL: [DType; 18] = {
         use DType::*;
-        [
-            Bool, U8, I8, I16, U16, I32, U32, I64, U64, F8E4M3FN, F8E5M2, F16, BF16, F32, F64, C32,
-            C64, C128,
-        ]
+        [Bool, U8, I8, I16, U16, I32, U32, I64, U64, F8E4M3FN, F8E5M2, F16, BF16, F32, F64, C32, C64, C128]
     };
 
     const fn row(self) -> Row {

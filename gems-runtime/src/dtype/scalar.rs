@@ -44,6 +44,28 @@ impl Scalar {
         }
     }
 
+    /// −1 if the number lies below every value of the integer dtype, 1 if above, else 0.
+    #[must_use]
+    pub fn side_of(self, dtype: DType) -> i8 {
+        let value: i128 = match self {
+            Scalar::Bool(v) => v.into(),
+            Scalar::I64(v) => v.into(),
+            Scalar::U64(v) => v.into(),
+            Scalar::F64(_) | Scalar::C128(_) => return 0,
+        };
+        let (low, high) = int_range(dtype);
+        i8::from(value > high) - i8::from(value < low)
+    }
+
+    /// The lowest (`side` < 0) or highest value of the integer dtype.
+    #[must_use]
+    pub fn limit(dtype: DType, side: i8) -> Scalar {
+        let (low, high) = int_range(dtype);
+        let value = if side < 0 { low } else { high };
+        u64::try_from(value)
+            .map_or_else(|_| Scalar::I64(i64::try_from(value).unwrap_or(i64::MIN)), Scalar::from)
+    }
+
     /// The value as f64; the real part of a complex number. Integers beyond 2^53 are rounded.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "the rounding is documented")]
@@ -56,6 +78,12 @@ impl Scalar {
             Scalar::C128(v) => v.re,
         }
     }
+}
+
+/// Lowest and highest value of an integer dtype.
+fn int_range(dtype: DType) -> (i128, i128) {
+    let bits = dtype.size() * 8;
+    if dtype.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
 }
 
 macro_rules! from_number {

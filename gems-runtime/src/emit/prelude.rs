@@ -15,13 +15,14 @@
 //! alone. Does not know kernels, layouts or devices.
 
 use crate::dtype::{DType, DTypeSet};
+use crate::emit::uses::{Need, Uses};
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::OnceLock;
 
 /// The prelude's files, and whether their pieces belong to the namespace `math`, in the order of the text.
-const FILES: [(&str, bool); 8] = [
+const FILES: [(&str, bool); 9] = [
     (include_str!("prelude/types.cuh"), false),
     (include_str!("prelude/value.cuh"), true),
     (include_str!("prelude/int.cuh"), true),
@@ -30,29 +31,30 @@ const FILES: [(&str, bool); 8] = [
     (include_str!("prelude/elementary.cuh"), true),
     (include_str!("prelude/bits.cuh"), true),
     (include_str!("prelude/complex.cuh"), true),
+    (include_str!("prelude/kernel.cuh"), true),
 ];
 
-/// A function or type with the types that select its overload: (to, from) for `cast`.
-pub type Request<'a> = (&'a str, Vec<DType>);
-
-/// The text that defines everything requested, with all that it needs.
+/// The text that defines everything in use, with all that it needs.
 ///
 /// Types stand in the global namespace, everything else in `math`. The names of the integer types are always
 /// there; the other types are there if a piece mentions them, or as `("type", [dtype])`.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] if the prelude has no such function for these types.
-pub fn closure<'a>(requests: impl IntoIterator<Item = &'a Request<'a>>) -> Result<String> {
+pub fn closure(uses: &Uses) -> Result<String> {
     let mut instances = Instances::default();
     instances.add("integers", &[])?;
-    for (name, types) in requests {
+    for (name, types) in uses.required() {
+        instances.add(name, types)?;
+    }
+    for (name, types) in uses.offered().filter(|(name, types)| find(name, types).is_some()) {
         instances.add(name, types)?;
     }
     Ok(instances.text())
 }
 
 /// All that can be requested, a request for each combination of types.
-pub fn every_request() -> impl Iterator<Item = Request<'static>> {
+pub fn every_request() -> impl Iterator<Item = Need> {
     let combinations = |piece: &'static Piece| match piece.types.as_slice() {
         [] => vec![vec![]],
         [first] => DType::ALL.into_iter().filter(|&t| first.fits(t, None)).map(|t| vec![t]).collect(),
@@ -225,6 +227,9 @@ impl Instances {
                 text.push_str("\nnamespace math {\n");
                 in_math = true;
             }
+            if piece.body.is_empty() {
+                continue;
+            }
             if piece.in_math {
                 text.push('\n');
             }
@@ -291,8 +296,12 @@ fn unsigned(dtype: DType) -> DType {
 mod tests {
     use super::*;
 
-    fn text(requests: &[Request<'_>]) -> String {
-        closure(requests).unwrap()
+    fn uses(needs: &[Need]) -> Uses {
+        needs.iter().cloned().collect()
+    }
+
+    fn text(needs: &[Need]) -> String {
+        closure(&uses(needs)).unwrap()
     }
 
     /// Names called in a body, `name(` or `name<`, without those of the global namespace.
@@ -357,7 +366,7 @@ mod tests {
     fn every_pair_of_dtypes_has_a_cast() {
         for to in DType::ALL {
             for from in DType::ALL {
-                closure(&[("cast", vec![to, from])]).unwrap();
+                closure(&uses(&[("cast", vec![to, from])])).unwrap();
             }
         }
     }
@@ -397,13 +406,13 @@ mod tests {
 
     #[test]
     fn unknown_functions_are_typed_errors() {
-        let error = closure(&[("sub", vec![DType::F16])]).unwrap_err();
+        let error = closure(&uses(&[("sub", vec![DType::F16])])).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(
             error.to_string().starts_with("device code has no `sub`(f16); it takes (u8), (i8)"),
             "{error}"
         );
-        let error = closure(&[("frobnicate", vec![])]).unwrap_err();
+        let error = closure(&uses(&[("frobnicate", vec![])])).unwrap_err();
         assert!(error.to_string().ends_with("no function has this name"), "{error}");
     }
 }

@@ -60,6 +60,11 @@ macro_rules! float {
             }
 
             #[inline(always)]
+            fn pow(self, exponent: $ty) -> $ty {
+                self.powf(exponent)
+            }
+
+            #[inline(always)]
             fn abs(self) -> $ty {
                 self.abs()
             }
@@ -72,6 +77,38 @@ macro_rules! float {
             #[inline(always)]
             fn rem(self, other: $ty) -> $ty {
                 self % other
+            }
+
+            #[inline(always)]
+            fn div_trunc(self, other: $ty) -> $ty {
+                (self / other).trunc()
+            }
+
+            #[inline]
+            fn div_floor(self, other: $ty) -> $ty {
+                let quotient = self / other;
+                if other == 0.0 {
+                    return quotient;
+                }
+                let remainder = self % other;
+                let exact = (self - remainder) / other;
+                let down = remainder != 0.0 && (other < 0.0) != (remainder < 0.0);
+                let exact = if down { exact - 1.0 } else { exact };
+                if exact == 0.0 {
+                    return (0.0 as $ty).copysign(quotient);
+                }
+                let floor = exact.floor();
+                if exact - floor > 0.5 { floor + 1.0 } else { floor }
+            }
+
+            #[inline(always)]
+            fn rem_floor(self, other: $ty) -> $ty {
+                let remainder = self % other;
+                if remainder != 0.0 && (other < 0.0) != (remainder < 0.0) {
+                    remainder + other
+                } else {
+                    remainder
+                }
             }
 
             #[inline(always)]
@@ -259,11 +296,6 @@ macro_rules! float {
                 1.0 / self.sqrt()
             }
 
-            #[inline(always)]
-            fn powf(self, exponent: $ty) -> $ty {
-                self.powf(exponent)
-            }
-
             std_functions! { $ty exp exp2 exp_m1 ln log2 ln_1p sin cos tan asin acos atan sinh cosh tanh }
             special! { $ty log10 = f64::log10, asinh = libm::asinh, acosh = acosh, atanh = libm::atanh }
         }
@@ -422,7 +454,7 @@ mod tests {
             let asinh: $ty = Analytic::asinh(1e20);
             assert!((asinh - 46.744849).abs() < 1e-5);
             // C99 Annex F.
-            let pow = |x: $ty, y: $ty| Analytic::powf(x, y);
+            let pow = |x: $ty, y: $ty| Number::pow(x, y);
             assert_eq!([pow(1.0, $ty::NAN), pow($ty::NAN, 0.0), pow(-1.0, $ty::INFINITY)], [1.0; 3]);
             assert_eq!((pow(-0.0, -1.0), pow($ty::NEG_INFINITY, 0.5)), ($ty::NEG_INFINITY, $ty::INFINITY));
             assert_eq!((pow(2.0, 13.0), pow(10.0, 7.0)), (8192.0, 1e7));

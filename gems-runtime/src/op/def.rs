@@ -1,7 +1,10 @@
 //! Static description of an op: schema, promotion, device text, CPU loops.
 
-use crate::dtype::{DType, DTypeSet, Kind};
+use crate::dtype::{DType, DTypeSet, Kind, Scalar};
+use crate::emit;
+use crate::error::Result;
 use crate::op::{CpuKernel, DeviceFn};
+use crate::plan;
 
 /// Everything the runtime knows about an annotated function.
 ///
@@ -22,6 +25,16 @@ pub struct OpDef {
     pub promote: Promote,
     /// Dtypes that the common dtype may have.
     pub dtypes: DTypeSet,
+    /// What becomes of a number that an integer computation dtype cannot hold.
+    pub numbers: Numbers,
+    /// The parameters that vote on the layout of results, in order; numbers among them vote as 0-d buffers.
+    /// Buffers of other parameters vote after these, their numbers not at all.
+    pub vote: &'static [usize],
+    /// Whether given outputs may have any dtype: conversions and fills.
+    pub casts_freely: bool,
+    /// Refuses numbers that make no sense, before anything is planned: one entry a parameter, `None` for buffers,
+    /// and the common dtype.
+    pub check: Option<fn(&[Option<Scalar>], DType) -> Result<()>>,
     /// The CUDA C++ form.
     pub device: &'static DeviceFn,
     /// The CPU loop for a computation dtype, if the function has one.
@@ -94,10 +107,31 @@ pub enum Compute {
     Storage,
 }
 
+/// What becomes of a number that an integer computation dtype cannot hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Numbers {
+    /// It is reduced modulo 2^width: arithmetic.
+    #[default]
+    Wrap,
+    /// It keeps its value: comparisons.
+    Exact,
+    /// It becomes the nearest value of the dtype: clamping.
+    Saturate,
+}
+
 impl OpDef {
     /// Arguments that may be buffers.
     pub fn tensors(&self) -> impl Iterator<Item = (usize, &ParamDef)> {
         self.params.iter().enumerate().filter(|(_, param)| param.role == Role::Tensor)
+    }
+
+    /// The kernel for contiguous operands of the op's most usual dtype, as CUDA C++.
+    ///
+    /// # Errors
+    /// The function calls something that the prelude does not have.
+    pub fn cuda_source(&'static self) -> Result<String> {
+        let (_, plan) = plan::representative(self)?;
+        Ok(emit::source(&plan.spec)?.text)
     }
 
     /// The position of the parameter of this name.

@@ -321,8 +321,8 @@ __device__ __forceinline__ c128 acosh(c128 z) {
   return {abs(angle.im), copysign(angle.re, z.im)};
 }
 
-//@ powf c128 : mul,recip,exp,ln(c128) abs,trunc,floor(f64)
-__device__ __forceinline__ c128 powf(c128 z, c128 w) {
+//@ pow c128 : mul,recip,exp,ln(c128) abs,trunc,floor(f64)
+__device__ __forceinline__ c128 pow(c128 z, c128 w) {
   if (w.im == 0 && abs(w.re) <= 64 && w.re == trunc(w.re)) {
     c128 result = c128(1);
     f64 left = abs(w.re);
@@ -448,7 +448,7 @@ __device__ __forceinline__ c64 acosh(c64 z) {
   return cast<c64>(acosh(cast<c128>(z)));
 }
 
-//@ powf c64 : powf(c128) cast(c128, c64) cast(c64, c128)
-__device__ __forceinline__ c64 powf(c64 z, c64 w) {
-  return cast<c64>(powf(cast<c128>(z), cast<c128>(w)));
+//@ pow c64 : pow(c128) cast(c128, c64) cast(c64, c128)
+__device__ __forceinline__ c64 pow(c64 z, c64 w) {
+  return cast<c64>(pow(cast<c128>(z), cast<c128>(w)));
 }

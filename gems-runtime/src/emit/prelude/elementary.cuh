@@ -212,13 +212,13 @@ __device__ __forceinline__ f64 cbrt(f64 x) {
   return ::cbrt(x);
 }
 
-//@ powf f32
-__device__ __forceinline__ f32 powf(f32 x, f32 y) {
+//@ pow f32
+__device__ __forceinline__ f32 pow(f32 x, f32 y) {
   return ::powf(x, y);
 }
 
-//@ powf f64 : abs,trunc,mul_add(f64)
-__device__ __forceinline__ f64 powf(f64 x, f64 y) {
+//@ pow f64 : abs,trunc,mul_add(f64)
+__device__ __forceinline__ f64 pow(f64 x, f64 y) {
   f64 power = ::pow(x, y), size = abs(y);
   if (size > 1100 || y != trunc(y)) return power;
   // CUDA's function misses exact powers by an ulp; products tell whether they are exact.

@@ -291,3 +291,26 @@ __device__ __forceinline__ tuple2<f64, i32> frexp(f64 x) {
   u64 fraction = (bits & ~(u64(2047) << 52)) | u64(1022) << 52;
   return {from_bits(fraction), exponent - 1022 - lift};
 }
+
+//@ div_trunc float : trunc(T)
+__device__ __forceinline__ T div_trunc(T x, T y) {
+  return trunc(x / y);
+}
+
+//@ div_floor float : rem,floor,copysign(T)
+__device__ __forceinline__ T div_floor(T x, T y) {
+  T quotient = x / y;
+  if (y == 0) return quotient;
+  T remainder = rem(x, y);
+  T exact = (x - remainder) / y;
+  if (remainder != 0 && (y < 0) != (remainder < 0)) exact -= 1;
+  if (exact == 0) return copysign(T(0), quotient);
+  T below = floor(exact);
+  return exact - below > T(0.5) ? below + 1 : below;
+}
+
+//@ rem_floor float : rem(T)
+__device__ __forceinline__ T rem_floor(T x, T y) {
+  T remainder = rem(x, y);
+  return remainder != 0 && (y < 0) != (remainder < 0) ? remainder + y : remainder;
+}

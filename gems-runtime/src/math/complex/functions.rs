@@ -366,7 +366,7 @@ pub(super) fn atanh(z: C128) -> C128 {
 }
 
 /// z^w: 1 for w = 0, by squaring for small integers, else exp(w · ln z).
-pub(super) fn powf(z: C128, w: C128) -> C128 {
+pub(super) fn pow(z: C128, w: C128) -> C128 {
     if w.im == 0.0 && w.re.abs() <= 64.0 && w.re == w.re.trunc() {
         let mut result = c(1.0, 0.0);
         let mut square = z;

@@ -15,7 +15,7 @@ type C64 = Complex<f32>;
 type C128 = Complex<f64>;
 
 macro_rules! number {
-    ($ty:ident, $part:ident, |$z:ident| abs $abs:expr, |$x:ident, $y:ident| div $div:expr) => {
+    ($ty:ident, $part:ident, |$z:ident| abs $abs:expr, |$x:ident, $y:ident| div $div:expr, pow $pow:expr) => {
         impl Number for $ty {
             type Real = $part;
             const ZERO: $ty = $ty::new(0.0, 0.0);
@@ -54,6 +54,12 @@ macro_rules! number {
                 $ty::new(-self.re, -self.im)
             }
 
+            #[inline]
+            fn pow(self, exponent: $ty) -> $ty {
+                let ($x, $y) = (self, exponent);
+                $pow
+            }
+
             #[inline(always)]
             fn abs(self) -> $part {
                 let $z = self;
@@ -63,8 +69,12 @@ macro_rules! number {
     };
 }
 
-number!(C128, f64, |z| abs z.re.hypot(z.im), |x, y| div functions::div(x, y));
-number!(C64, f32, |z| abs Float::hypot(z.re, z.im), |x, y| div narrow(functions::smith(wide(x), wide(y))));
+number!(C128, f64, |z| abs z.re.hypot(z.im), |x, y| div functions::div(x, y), pow functions::pow(x, y));
+number!(
+    C64, f32,
+    |z| abs Float::hypot(z.re, z.im),
+    |x, y| div narrow(functions::smith(wide(x), wide(y))), pow narrow(functions::pow(wide(x), wide(y)))
+);
 
 #[inline(always)]
 fn wide(z: C64) -> C128 {
@@ -91,11 +101,6 @@ macro_rules! analytic {
                     functions::$name(self)
                 }
             )*
-
-            #[inline]
-            fn powf(self, exponent: C128) -> C128 {
-                functions::powf(self, exponent)
-            }
         }
 
         impl Analytic for C64 {
@@ -110,11 +115,6 @@ macro_rules! analytic {
                     narrow(functions::$name(wide(self)))
                 }
             )*
-
-            #[inline]
-            fn powf(self, exponent: C64) -> C64 {
-                narrow(functions::powf(wide(self), wide(exponent)))
-            }
         }
     };
 }

@@ -1,0 +1,19 @@
+//! All that a program needs that calls ops and annotates its own.
+
+pub use crate::activation::*;
+pub use crate::arithmetic::*;
+pub use crate::bitwise::*;
+pub use crate::comparison::*;
+pub use crate::conversion::*;
+pub use crate::exponential::*;
+pub use crate::gated::*;
+pub use crate::hyperbolic::*;
+pub use crate::logical::*;
+pub use crate::power::*;
+pub use crate::special::*;
+pub use crate::trigonometric::*;
+pub use gems_macros::{device_fn, pointwise_dynamic};
+pub use gems_runtime::buffer::{Buffer, StridedBuffer, SymbolicBuffer, Views};
+pub use gems_runtime::device::Device;
+pub use gems_runtime::dtype::{DType, Scalar};
+pub use gems_runtime::error::{Error, ErrorKind, Result};

@@ -1,0 +1,185 @@
+//! Memory behind buffers: on the host or on a device, owned or borrowed, shared by all views of it.
+//!
+//! Host memory carries a lock that executors take for the duration of a call, so safe code on several threads can
+//! share a buffer without a data race. Knows no dtype and no layout.
+#![expect(unsafe_code, reason = "owns raw host allocations")]
+
+use crate::device::Device;
+use crate::error::{Error, ErrorKind, Result};
+use std::alloc;
+use std::any::Any;
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::{Arc, RwLock};
+
+/// Alignment of owned host memory in bytes: a cache line, and every vector register.
+const HOST_ALIGN: usize = 64;
+
+/// Shared handle of a block of memory.
+#[derive(Clone, Debug)]
+pub struct Storage(Arc<Memory>);
+
+#[derive(Debug)]
+enum Memory {
+    Host(HostMemory),
+    #[cfg(feature = "cuda")]
+    Cuda(crate::device::cuda::DeviceMemory),
+}
+
+impl Storage {
+    /// Zeroed host memory.
+    ///
+    /// # Errors
+    /// `Memory` if the allocator refuses.
+    pub fn host_zeroed(bytes: usize) -> Result<Storage> {
+        Ok(Storage(Arc::new(Memory::Host(HostMemory::zeroed(bytes)?))))
+    }
+
+    /// Host memory that belongs to `owner`.
+    ///
+    /// # Safety
+    /// `pointer` is valid for reads and writes of `bytes` initialized bytes for as long as `owner` lives, and nothing
+    /// but the returned storage accesses it while a handle of that exists.
+    #[must_use]
+    pub unsafe fn host_borrowed(
+        pointer: NonNull<u8>,
+        bytes: usize,
+        owner: Arc<dyn Any + Send + Sync>,
+    ) -> Storage {
+        let owner = Owner::Borrowed(owner);
+        Storage(Arc::new(Memory::Host(HostMemory { pointer, bytes, owner, lock: RwLock::new(()) })))
+    }
+
+    /// Device memory.
+    #[cfg(feature = "cuda")]
+    #[must_use]
+    pub fn cuda(memory: crate::device::cuda::DeviceMemory) -> Storage {
+        Storage(Arc::new(Memory::Cuda(memory)))
+    }
+
+    /// Length in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match &*self.0 {
+            Memory::Host(memory) => memory.bytes,
+            #[cfg(feature = "cuda")]
+            Memory::Cuda(memory) => memory.bytes(),
+        }
+    }
+
+    /// Where the memory is.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        match &*self.0 {
+            Memory::Host(_) => Device::Cpu,
+            #[cfg(feature = "cuda")]
+            Memory::Cuda(memory) => Device::Cuda(memory.context().ordinal()),
+        }
+    }
+
+    /// Address of the first byte, as a plain number: for planning and for comparison.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        match &*self.0 {
+            Memory::Host(memory) => memory.pointer.as_ptr() as u64,
+            #[cfg(feature = "cuda")]
+            Memory::Cuda(memory) => memory.address(),
+        }
+    }
+
+    /// Whether both handles are of the same block.
+    #[must_use]
+    pub fn is_same(&self, other: &Storage) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The host memory, if it is on the host.
+    pub(crate) fn as_host(&self) -> Option<&HostMemory> {
+        match &*self.0 {
+            Memory::Host(memory) => Some(memory),
+            #[cfg(feature = "cuda")]
+            Memory::Cuda(_) => None,
+        }
+    }
+
+    /// The device memory, if it is on a CUDA device.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn as_cuda(&self) -> Option<&crate::device::cuda::DeviceMemory> {
+        match &*self.0 {
+            Memory::Host(_) => None,
+            Memory::Cuda(memory) => Some(memory),
+        }
+    }
+}
+
+/// A block of host memory with the lock that guards its bytes.
+pub(crate) struct HostMemory {
+    pointer: NonNull<u8>,
+    bytes: usize,
+    owner: Owner,
+    /// Shared while a call reads the bytes, exclusive while one writes them.
+    pub(crate) lock: RwLock<()>,
+}
+
+enum Owner {
+    Heap(alloc::Layout),
+    Empty,
+    Borrowed(#[expect(dead_code, reason = "kept alive, not used")] Arc<dyn Any + Send + Sync>),
+}
+
+// SAFETY: the bytes are reached only under `lock` (executors and copies in this crate), and the block is plain memory
+// that any thread may free.
+unsafe impl Send for HostMemory {}
+// SAFETY: as above.
+unsafe impl Sync for HostMemory {}
+
+impl HostMemory {
+    fn zeroed(bytes: usize) -> Result<HostMemory> {
+        let lock = RwLock::new(());
+        if bytes == 0 {
+            return Ok(HostMemory { pointer: aligned_dangling(), bytes, owner: Owner::Empty, lock });
+        }
+        let refused = || {
+            let message =
+                format!("cannot allocate {bytes} bytes of host memory; free buffers or split the call");
+            Error::new(ErrorKind::Memory, message)
+        };
+        let layout = alloc::Layout::from_size_align(bytes, HOST_ALIGN).map_err(|_| refused())?;
+        // SAFETY: the layout's size is not zero.
+        let pointer = unsafe { alloc::alloc_zeroed(layout) };
+        let pointer = NonNull::new(pointer).ok_or_else(refused)?;
+        Ok(HostMemory { pointer, bytes, owner: Owner::Heap(layout), lock })
+    }
+
+    /// The first byte. Whoever uses it holds `lock`.
+    pub(crate) fn pointer(&self) -> *mut u8 {
+        self.pointer.as_ptr()
+    }
+}
+
+/// A well-aligned pointer for blocks of no bytes.
+fn aligned_dangling() -> NonNull<u8> {
+    NonNull::<Aligned>::dangling().cast()
+}
+
+#[repr(align(64))]
+struct Aligned;
+
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        if let Owner::Heap(layout) = self.owner {
+            // SAFETY: allocated in `zeroed` with this layout, freed once, here.
+            unsafe { alloc::dealloc(self.pointer.as_ptr(), layout) };
+        }
+    }
+}
+
+impl fmt::Debug for HostMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let owner = match self.owner {
+            Owner::Heap(_) | Owner::Empty => "owned",
+            Owner::Borrowed(_) => "borrowed",
+        };
+        write!(f, "{} bytes of {owner} host memory", self.bytes)
+    }
+}

@@ -1,0 +1,146 @@
+//! From CUDA C++ to a binary: finding NVRTC, calling it, and keeping what it made.
+//!
+//! Guarantees: one compilation for one (source, options, architecture, NVRTC version), across the threads of a process
+//! and, where the file system has locks, across processes and runs.
+//! Knows no operands, no extents and no driver: a kernel can be compiled on a machine without a GPU.
+
+mod binary;
+#[cfg(feature = "cuda")]
+mod discover;
+mod disk;
+mod entry;
+mod key;
+#[cfg(feature = "cuda")]
+pub(crate) mod library;
+mod memory;
+#[cfg(feature = "cuda")]
+mod nvrtc;
+
+pub use binary::{Arch, Binary, BinaryKind, Target};
+#[cfg(feature = "cuda")]
+pub use discover::{Candidate, Search};
+pub use disk::{DiskCache, DiskStats};
+pub use key::Key;
+pub use memory::SingleFlight;
+#[cfg(feature = "cuda")]
+pub use nvrtc::{Nvrtc, Version};
+
+use std::sync::{Arc, LazyLock};
+
+use crate::config::Config;
+#[cfg(feature = "cuda")]
+use crate::error::{Error, Result};
+
+/// A compiler with its caches; a process has one, and tests and tools make their own.
+#[derive(Debug)]
+pub struct Compiler {
+    memory: SingleFlight<[u8; 32], Arc<Binary>>,
+    disk: DiskCache,
+}
+
+/// What a compiler did since the process began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CompileStats {
+    /// Binaries held in memory.
+    pub in_memory: usize,
+    /// The disk cache's counts; its misses are the compilations.
+    pub disk: DiskStats,
+}
+
+impl Compiler {
+    /// The compiler of this process, with the settings of the environment.
+    pub fn get() -> &'static Compiler {
+        static COMPILER: LazyLock<Compiler> = LazyLock::new(|| Compiler::new(Config::get()));
+        &COMPILER
+    }
+
+    /// A compiler with these settings; loads nothing and touches no file.
+    #[must_use]
+    pub fn new(config: &Config) -> Compiler {
+        Compiler { memory: SingleFlight::new(), disk: DiskCache::new(config) }
+    }
+
+    /// The disk cache.
+    #[must_use]
+    pub fn disk(&self) -> &DiskCache {
+        &self.disk
+    }
+
+    /// Counts since the process began.
+    #[must_use]
+    pub fn stats(&self) -> CompileStats {
+        CompileStats { in_memory: self.memory.count(), disk: self.disk.stats() }
+    }
+
+    /// The binary of a source for a device, from memory, from disk, or compiled now; `entry` names the kernel in
+    /// messages. Without NVRTC, a binary that any NVRTC left on disk will do.
+    ///
+    /// # Errors
+    /// No NVRTC and no binary; a source that NVRTC rejects, with its log and where the source was kept.
+    #[cfg(feature = "cuda")]
+    pub fn binary(&self, source: &str, entry: &str, arch: Arch) -> Result<Arc<Binary>> {
+        let nvrtc = match Nvrtc::get() {
+            Ok(nvrtc) => nvrtc,
+            Err(error) => return self.left_by_another(source, arch).ok_or(error),
+        };
+        let target = nvrtc.target(arch)?;
+        let key = key(source, nvrtc.version(), target);
+        self.memory.get_or_build(&key.hash(), || {
+            let compile = || self.compile(nvrtc, source, entry, target);
+            let bytes = self.disk.get_or_build(&key, || compile().map(|binary| binary.to_bytes()))?;
+            // An intact entry that is no binary: only a foreign writer makes one, and it must not stop the program.
+            Binary::from_bytes(&bytes).map_or_else(compile, Ok).map(Arc::new)
+        })
+    }
+
+    /// Machine code for the device that is on disk, whichever NVRTC compiled it: for a cache that was built ahead and
+    /// shipped to a machine without NVRTC.
+    #[cfg(feature = "cuda")]
+    fn left_by_another(&self, source: &str, arch: Arch) -> Option<Arc<Binary>> {
+        let driver_major = crate::device::cuda::Driver::loaded().map(|driver| driver.version() / 1000);
+        let newest_major = driver_major.unwrap_or(discover::MAJORS[0]);
+        Version::candidates(newest_major).find_map(|version| {
+            (0..=arch.minor).rev().find_map(|minor| {
+                let target = Target { arch: Arch { minor, ..arch }, kind: BinaryKind::Cubin };
+                let bytes = self.disk.get(&key(source, version, target))?;
+                Binary::from_bytes(&bytes).map(Arc::new)
+            })
+        })
+    }
+
+    /// Compiles, and on failure keeps the source and says where.
+    #[cfg(feature = "cuda")]
+    fn compile(&self, nvrtc: &Nvrtc, source: &str, entry: &str, target: Target) -> Result<Binary> {
+        let started = std::time::Instant::now();
+        let result = nvrtc.compile_for(source, entry, target);
+        tracing::debug!("compiled {entry} for {} in {} ms", target.arch, started.elapsed().as_millis());
+        result.map_err(|error| {
+            let kept = match self.disk.keep_source(entry, source) {
+                Some(path) => format!("the source is kept in {}", path.display()),
+                None => {
+                    "the source is kept when the kernel cache is on and its folder can be written".to_owned()
+                }
+            };
+            Error::new(error.kind(), format!("{error}\n{kept}"))
+        })
+    }
+}
+
+/// All that decides a binary.
+#[cfg(feature = "cuda")]
+fn key(source: &str, nvrtc: Version, target: Target) -> Key {
+    Key::new([
+        ("source", source.to_owned()),
+        ("options", nvrtc.options(target).join(" ")),
+        ("nvrtc", nvrtc.to_string()),
+    ])
+}
+
+/// The binary of a source for a device, by the compiler of this process.
+///
+/// # Errors
+/// As [`Compiler::binary`].
+#[cfg(feature = "cuda")]
+pub fn binary(source: &str, entry: &str, arch: Arch) -> Result<Arc<Binary>> {
+    Compiler::get().binary(source, entry, arch)
+}

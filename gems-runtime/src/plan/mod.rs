@@ -1,0 +1,19 @@
+//! From operands to a kernel and its arguments, without touching memory.
+//!
+//! [`infer`] answers what a call gives (dtypes, shape, strides) and is all that tracing needs. [`schedule`] answers
+//! how it runs. Both are pure functions of dtypes, layouts, devices and addresses as plain integers: nothing in this
+//! module can dereference anything, and nothing here knows CUDA, files or threads.
+
+mod explain;
+mod infer;
+mod preview;
+mod program;
+mod schedule;
+mod spec;
+
+pub use explain::explain;
+pub use infer::{Argument, Inference, Input, Outputs, Source, arguments, infer};
+pub use preview::{preview, representative};
+pub use program::{Arg, Node, NodeResult, Program, ProgramInput, ProgramOutput, ValueRef};
+pub use schedule::{Placement, needs_i64_index, schedule};
+pub use spec::{Access, Body, Class, IndexWidth, KernelSpec, LaunchArgs, OperandSpec, OutputSpec, Plan};

@@ -1,0 +1,250 @@
+//! A plan in two halves: what changes the kernel's code, and what does not.
+//!
+//! **Invariant:** [`KernelSpec`] holds no extent, no stride and no address. Calls that differ only in those share a
+//! kernel. [`LaunchArgs`] holds all of them.
+
+use crate::dtype::DType;
+use crate::op::OpDef;
+use crate::plan::Program;
+use smallvec::SmallVec;
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// Everything about a call that changes the code of its kernel.
+#[derive(Clone, Debug)]
+pub struct KernelSpec {
+    /// What it computes for each element.
+    pub body: Body,
+    /// The parameters, in order.
+    pub inputs: SmallVec<[OperandSpec; 8]>,
+    /// The outputs, in order.
+    pub outputs: SmallVec<[OutputSpec; 2]>,
+    /// How elements are found and shared among threads.
+    pub class: Class,
+    /// Whether no output shares memory with an input, so that loads may be cached and reordered.
+    pub disjoint: bool,
+}
+
+/// What a kernel computes for each element.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// One op.
+    Op {
+        /// The op.
+        op: &'static OpDef,
+        /// What the type parameter of its function is.
+        compute: DType,
+    },
+    /// Several ops, fused.
+    Program(Arc<Program>),
+}
+
+impl Body {
+    /// Name of the op or program.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Body::Op { op, .. } => op.name,
+            Body::Program(program) => &program.name,
+        }
+    }
+
+    /// Names of the inputs, in order.
+    #[must_use]
+    pub fn input_names(&self) -> Vec<&str> {
+        match self {
+            Body::Op { op, .. } => op.params.iter().map(|param| param.name).collect(),
+            Body::Program(program) => program.inputs.iter().map(|input| input.name.as_str()).collect(),
+        }
+    }
+
+    /// Names of the outputs, in order.
+    #[must_use]
+    pub fn output_names(&self) -> Vec<&str> {
+        match self {
+            Body::Op { op, .. } => op.outputs.iter().map(|output| output.name).collect(),
+            Body::Program(program) => program.outputs.iter().map(|output| output.name.as_str()).collect(),
+        }
+    }
+
+    fn key(&self) -> impl Ord + Hash + '_ {
+        match self {
+            Body::Op { op, compute } => (Some((std::ptr::from_ref(*op), *compute)), None),
+            Body::Program(program) => (None, Some(&**program)),
+        }
+    }
+}
+
+/// A parameter of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OperandSpec {
+    /// How its value is reached.
+    pub access: Access,
+    /// The dtype in memory, or of the value passed.
+    pub stored: DType,
+    /// The common dtype that it is converted to first.
+    pub joined: DType,
+    /// The dtype that the function takes.
+    pub lane: DType,
+}
+
+/// How the value of an operand is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Access {
+    /// Passed by value with the launch.
+    Value,
+    /// One element in memory for the whole call.
+    Single,
+    /// Contiguous along the flat index; aligned to a whole vector or not.
+    Contiguous {
+        /// The address is a multiple of the vector's bytes.
+        aligned: bool,
+    },
+    /// By strides along each axis.
+    Strided,
+}
+
+/// An output of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OutputSpec {
+    /// Contiguous or strided.
+    pub access: Access,
+    /// The dtype that the function gives.
+    pub lane: DType,
+    /// The result dtype that it is rounded to first.
+    pub result: DType,
+    /// The dtype in memory.
+    pub stored: DType,
+}
+
+/// Kernel class: how elements are found and shared among threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// One flat index; vectors of `width` elements, `vectors` of them a thread.
+    Flat {
+        /// Elements of one vector.
+        width: u32,
+        /// Vectors of one thread.
+        vectors: u32,
+        /// Threads of one block.
+        threads: u32,
+    },
+    /// `rank` axes with any strides; `items` elements a thread.
+    Strided {
+        /// Axes after merging.
+        rank: u32,
+        /// Width of indices and offsets.
+        index: IndexWidth,
+        /// Elements of one thread.
+        items: u32,
+        /// Threads of one block.
+        threads: u32,
+    },
+}
+
+/// Width of element indices and offsets in a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IndexWidth {
+    /// Every index and offset fits 31 bits.
+    I32,
+    /// Some index or offset needs more.
+    I64,
+}
+
+impl Class {
+    /// Elements that one block computes.
+    #[must_use]
+    pub const fn items_per_block(self) -> u32 {
+        match self {
+            Class::Flat { width, vectors, threads } => width * vectors * threads,
+            Class::Strided { items, threads, .. } => items * threads,
+        }
+    }
+
+    /// Threads of one block.
+    #[must_use]
+    pub const fn threads(self) -> u32 {
+        match self {
+            Class::Flat { threads, .. } | Class::Strided { threads, .. } => threads,
+        }
+    }
+}
+
+/// Everything about a call that does not change the code of its kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaunchArgs {
+    /// Number of elements of each output.
+    pub numel: usize,
+    /// Extents after merging, outermost first, in elements.
+    pub extents: SmallVec<[usize; 6]>,
+    /// Strides of the inputs along those axes, in elements; empty for values and single elements.
+    pub input_strides: SmallVec<[SmallVec<[isize; 6]>; 8]>,
+    /// Strides of the outputs along those axes, in elements.
+    pub output_strides: SmallVec<[SmallVec<[isize; 6]>; 2]>,
+    /// Blocks of the launch.
+    pub blocks: u64,
+}
+
+/// How a call runs: the kernel and its arguments.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What to compile.
+    pub spec: KernelSpec,
+    /// What to launch it with.
+    pub args: LaunchArgs,
+}
+
+impl KernelSpec {
+    fn key(&self) -> impl Ord + Hash + '_ {
+        (self.body.key(), &self.inputs, &self.outputs, self.class, self.disjoint)
+    }
+}
+
+impl PartialEq for KernelSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for KernelSpec {}
+
+impl PartialOrd for KernelSpec {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for KernelSpec {
+    /// An order for maps; it has no other meaning.
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl Hash for KernelSpec {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
+
+impl fmt::Display for KernelSpec {
+    /// The kernel's name: op, dtypes in memory (inputs, then outputs), class; readable in a profile.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.body.name())?;
+        for input in &self.inputs {
+            write!(f, "_{}", input.stored)?;
+        }
+        for output in &self.outputs {
+            write!(f, "_{}", output.stored)?;
+        }
+        match self.class {
+            Class::Flat { width, .. } => write!(f, "_v{width}"),
+            Class::Strided { rank, index, .. } => {
+                let index = if index == IndexWidth::I32 { "i32" } else { "i64" };
+                write!(f, "_r{rank}_{index}")
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Generated CUDA C++ run on the host: the same text, built by the host's C++ compiler with a shim for the built-ins.
+//!
+//! Guarantees that what runs is the text that NVRTC gets, byte for byte. One library a kernel, kept for the process.
+#![expect(unsafe_code, reason = "loads the library that it has built and calls into it")]
+
+use gems_runtime::emit;
+use gems_runtime::error::{Error, ErrorKind, Result};
+use gems_runtime::exec::Call;
+use libloading::Library;
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// `launch(arguments, blocks, threads)`.
+type Launch = unsafe extern "C" fn(*mut *mut c_void, u32, u32);
+
+const SHIM: &str = include_str!("../host/shim.h");
+
+static BUILT: Mutex<BTreeMap<String, Arc<Library>>> = Mutex::new(BTreeMap::new());
+
+/// A back end for [`gems_runtime::exec::call_on`] that runs the kernel of a plan on the host.
+///
+/// # Errors
+/// `Compile` if the host compiler is missing or rejects the kernel.
+pub fn back_end(call: &Call<'_>) -> Result<()> {
+    let spec = &call.plan.spec;
+    let source = emit::source(spec)?;
+    let library = library(&source)?;
+    let mut packed = call.pack();
+    let mut pointers = packed.pointers();
+    let blocks = u32::try_from(call.plan.args.blocks).unwrap_or(u32::MAX);
+    // SAFETY: the library was built by `build` below and has this symbol of this type.
+    let launch = unsafe { library.get::<Launch>(b"gems_launch") }.map_err(failed)?;
+    // SAFETY: the arguments are packed for this very spec, and the buffers they point to outlive the call.
+    unsafe { launch(pointers.as_mut_ptr(), blocks, spec.class.threads()) };
+    Ok(())
+}
+
+fn library(source: &emit::Source) -> Result<Arc<Library>> {
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(library) = built.get(&source.text) {
+        return Ok(library.clone());
+    }
+    let library = Arc::new(build(source)?);
+    built.insert(source.text.clone(), library.clone());
+    Ok(library)
+}
+
+fn build(source: &emit::Source) -> Result<Library> {
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let (unit, object) = (folder.path().join("kernel.cpp"), folder.path().join("kernel.so"));
+    let text = format!(
+        "{SHIM}\n{}\nextern \"C\" void gems_launch(void** arguments, unsigned blocks, unsigned threads) {{\n  \
+         launch({}, arguments, blocks, threads);\n}}\n",
+        source.text, source.entry
+    );
+    std::fs::write(&unit, &text).map_err(failed)?;
+    let output = Command::new(std::env::var_os("CXX").unwrap_or_else(|| "c++".into()))
+        .args(["-std=c++17", "-O1", "-shared", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-w"])
+        .args(["-fno-builtin", "-o"])
+        .arg(&object)
+        .arg(&unit)
+        .output()
+        .map_err(failed)?;
+    if !output.status.success() {
+        let message = format!(
+            "the host compiler rejected {}:\n{}\n{}",
+            source.entry,
+            String::from_utf8_lossy(&output.stderr),
+            source.text
+        );
+        return Err(Error::new(ErrorKind::Compile, message));
+    }
+    // SAFETY: the library was just built from generated code, which has no initializers.
+    unsafe { Library::new(&object) }.map_err(failed)
+}
+
+fn failed(cause: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::new(ErrorKind::Compile, format!("cannot run a kernel on the host: {cause}")).with_source(cause)
+}
