@@ -5,7 +5,7 @@ use gems_ops::prelude::*;
 use gems_runtime::buffer::Meta;
 use gems_runtime::layout::Layout;
 use gems_runtime::op::OpDef;
-use gems_tests::random::Random;
+use gems_tests::random::{Random, Range};
 use gems_tests::{agree, cases};
 
 const GPU: Device = Device::Cuda(0);
@@ -40,7 +40,7 @@ fn every_kernel_of_the_case_list_agrees() {
     let mut random = Random::new(1);
     for case in cases::all() {
         let operands: Vec<StridedBuffer> =
-            case.operands.iter().map(|meta: &Meta| random.buffer(meta.dtype, &meta.layout)).collect();
+            case.operands.iter().map(|meta: &Meta| random.buffer(meta.dtype, &meta.layout, agree::range(case.op))).collect();
         check(case.op, &operands, case.number, &case.name);
     }
 }
@@ -60,9 +60,9 @@ fn given_and_in_place_outputs_agree() {
     let mut random = Random::new(4);
     for turn in 0..300 {
         let shape = random.shape(4, 8);
-        let x = random.buffer(DType::F32, &Layout::contiguous(&shape).unwrap());
+        let x = random.buffer(DType::F32, &Layout::contiguous(&shape).unwrap(), Range::All);
         let layout = random.layout(&shape);
-        let y = random.buffer(DType::F32, &layout);
+        let y = random.buffer(DType::F32, &layout, Range::All);
         let (mut x_gpu, y_gpu) = (upload(&x), upload(&y));
         let mut x_cpu = x.clone();
         add::inplace(&mut x_cpu, &y).unwrap();

@@ -1,8 +1,9 @@
 //! One call on two back ends.
 
 use crate::compare::{Bound, compare};
-use crate::random::Random;
+use crate::random::{Random, Range};
 use gems_ops::prelude::*;
+use gems_runtime::dtype::join;
 use gems_runtime::op::{DeviceFn, OpDef, Operand, Role};
 
 /// The operands of a call: buffers for tensors in order, one number for all numbers.
@@ -51,6 +52,12 @@ pub fn bound(op: &OpDef) -> Bound {
     if calls(op.device) { Bound::Ulps(8) } else { Bound::Exact }
 }
 
+/// The values to draw for an op.
+#[must_use]
+pub fn range(op: &OpDef) -> Range {
+    if bound(op) == Bound::Exact { Range::All } else { Range::Moderate }
+}
+
 /// Ops without library functions, with the dtypes to try: one kind of each rule.
 pub const EXACT_OPS: [(&OpDef, &[DType]); 16] = [
     (add::DEF, &[DType::F32, DType::I16, DType::BF16, DType::U8, DType::Bool, DType::F64, DType::I64]),
@@ -80,13 +87,15 @@ pub fn random_call(random: &mut Random, rank: usize, largest: usize) -> (&'stati
     let buffers = op
         .tensors()
         .map(|(_, param)| {
+            let other = dtypes[random.below(dtypes.len())];
             let own = match (param.promotes, mixed) {
                 (false, _) => DType::Bool,
-                (true, true) => dtypes[random.below(dtypes.len())],
+                (true, true) if join(dtype, other).is_ok() => other,
+                (true, true) => dtype,
                 (true, false) => dtype,
             };
             let layout = random.layout(&shape);
-            random.buffer(own, &layout)
+            random.buffer(own, &layout, Range::All)
         })
         .collect();
     (op, buffers)
