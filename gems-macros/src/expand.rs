@@ -5,6 +5,8 @@
 
 mod interface;
 mod statics;
+#[cfg(test)]
+mod tests;
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -84,7 +86,7 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// ```ignore
+    /// ```text
     /// /// The user's documentation.
     /// pub fn swiglu<'a, B: Buffer>(x: impl Into<Operand<'a, B>>, ..) -> Result<B> { .. }
     /// pub enum swiglu {}
@@ -119,7 +121,7 @@ impl Output<'_> {
         }
     }
 
-    /// ```ignore
+    /// ```text
     /// /// The user's documentation.
     /// pub fn erfcx<T: Float>(x: T) -> T { .. }
     /// pub enum erfcx {}
@@ -216,7 +218,7 @@ impl Output<'_> {
     fn home(&self, what: &str) -> TokenStream {
         let Signature { item, cfgs, .. } = self.signature;
         let (vis, name) = (&item.vis, self.signature.name());
-        let doc = format!("{what} [`{name}`](fn@{name}).");
+        let doc = format!(" {what} [`{name}`](fn@{name}).");
         quote! {
             #[doc = #doc]
             #(#cfgs)*
