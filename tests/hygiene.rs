@@ -1,6 +1,12 @@
 //! Expansions under denied lints, beside items of the user with the names that expansions need.
 #![deny(warnings)]
-#![deny(missing_docs, missing_debug_implementations, unreachable_pub, unused_qualifications, unused_lifetimes)]
+#![deny(
+    missing_docs,
+    missing_debug_implementations,
+    unreachable_pub,
+    unused_qualifications,
+    unused_lifetimes
+)]
 #![deny(elided_lifetimes_in_paths, single_use_lifetimes, trivial_casts, trivial_numeric_casts)]
 #![deny(clippy::all, clippy::pedantic, clippy::allow_attributes, clippy::allow_attributes_without_reason)]
 #![deny(clippy::unwrap_used, clippy::missing_docs_in_private_items)]
@@ -92,7 +98,9 @@ pub fn documented<T: Int>(x: T, y: T) -> T {
 fn expansions_name_everything_by_absolute_paths() {
     assert_eq!(shadowed::both::scalar(3.0f32, 1.0, 2.0), (5.0, 1.0));
     assert!((shadowed::halve(3.0f64) - 1.5).abs() < f64::EPSILON);
-    assert!((shadowed::long::scalar(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, true, 2) - 3.5f32).abs() < f32::EPSILON);
+    assert!(
+        (shadowed::long::scalar(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, true, 2) - 3.5f32).abs() < f32::EPSILON
+    );
     assert!(!shadowed::use_private());
     assert_eq!(documented::scalar(6, 3), 2);
 }

@@ -242,4 +242,55 @@ mod tests {
         let Command::Run(args) = cli.command else { panic!("another command") };
         assert_eq!(args.operands, ["x.npy", "-2.5"]);
     }
+
+    /// The exit code and output of a command line.
+    fn gems(arguments: &[&str]) -> (ExitCode, String) {
+        let cli = Cli::try_parse_from([&["gems"], arguments].concat()).unwrap();
+        let mut out = Vec::new();
+        let code = dispatch(cli.command, &mut out).unwrap();
+        (code, String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn a_replay_without_failures_succeeds() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/promotion.json");
+        let (code, text) = gems(&["replay", path]);
+        assert_eq!(text.lines().last(), Some("738 passed, 0 failed, 6 known, 0 unsupported"));
+        assert_eq!(code, ExitCode::SUCCESS);
+        let (_, text) = gems(&["replay", path, "--ops", "elementwise"]);
+        assert_eq!(text.lines().last(), Some("72 passed, 0 failed, 0 known, 0 unsupported"));
+    }
+
+    #[test]
+    fn a_failing_case_gives_exit_code_1() {
+        let path = std::env::temp_dir().join(format!("gems-failing-{}.json", std::process::id()));
+        std::fs::write(&path, r#"{"elementwise": {"f16:DEFAULT": ["f16", "f16"]}}"#).unwrap();
+        let (code, text) = gems(&["replay", path.to_str().unwrap()]);
+        std::fs::remove_file(&path).unwrap();
+        assert!(
+            text.contains("failed f16:DEFAULT (elementwise, , promotion): got f32, f16, expected f16, f16"),
+            "{text}"
+        );
+        assert!(text.ends_with("0 passed, 1 failed, 0 known, 0 unsupported\n"), "{text}");
+        assert_eq!(code, ExitCode::FAILURE);
+    }
+
+    #[test]
+    fn a_plan_is_shown_without_a_gpu() {
+        let (_, text) = gems(&["show", "add", "bf16[64,256].t()", "2", "--emit", "plan"]);
+        assert!(text.contains("kernel   add_bf16_"), "{text}");
+        let (_, text) = gems(&["show", "abs"]);
+        assert!(text.contains("extern \"C\" __global__"), "{text}");
+    }
+
+    #[test]
+    fn missing_files_and_ops_are_failures() {
+        for arguments in
+            [&["run", "add", "/nowhere.npy", "1"][..], &["show", "nothing"], &["replay", "/nowhere.json"]]
+        {
+            let cli = Cli::try_parse_from([&["gems"], arguments].concat()).unwrap();
+            let failure = dispatch(cli.command, &mut Vec::new());
+            assert!(matches!(failure, Err(Failure::Message(_))), "{arguments:?}");
+        }
+    }
 }

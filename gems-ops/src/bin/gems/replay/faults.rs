@@ -11,7 +11,7 @@ use super::rules;
 use super::subject::{Stop, Subject};
 use crate::elements::{Elements, Value};
 use execute::execute;
-use format::{Input, damaged, encode, generated};
+use format::{damaged, encode, generated};
 use gems_ops::buffer::{StridedBuffer, SymbolicBuffer};
 use gems_ops::device::Device;
 use gems_ops::dtype::{self, DType, Tier, Tiered};
@@ -50,7 +50,7 @@ fn judge<B: Subject>(case: &FaultCase, device: Device, known: &Known) -> Result<
             Err(Verdict::Unsupported("refusals are checked in eager mode".into()))
         }
         "no-trap" => no_trap::<B>(case, device),
-        "index" => Ok(index(case)),
+        "index" => index(case),
         "result_type" => result_type(case),
         "broadcast" => Ok(broadcast(case)),
         "grad" | "grad2" | "grad-uniform" => Err(Verdict::Unsupported("gradients are not replayed".into())),
@@ -181,16 +181,17 @@ fn no_trap<B: Subject>(case: &FaultCase, device: Device) -> Result<Verdict, Verd
 }
 
 /// Whether indices need 64 bits.
-fn index(case: &FaultCase) -> Verdict {
-    let Some(Input { shape, .. }) = case.inputs.first() else {
-        return Verdict::Unsupported("there is no input".into());
-    };
-    let strides = case.inputs.iter().filter_map(|input| input.strides.as_deref());
-    let got = needs_i64_index(shape, strides);
+fn index(case: &FaultCase) -> Result<Verdict, Verdict> {
+    let input = case.inputs.first().ok_or_else(|| Verdict::Unsupported("there is no input".into()))?;
+    let mut layouts = Vec::new();
+    for strides in case.inputs.iter().filter_map(|input| input.strides.as_deref()) {
+        layouts.push(Layout::new(&input.shape, strides, 0).map_err(|error| Stop::of(error).verdict())?);
+    }
+    let got = needs_i64_index(&input.shape, layouts.iter().map(Layout::strides));
     match case.expected.value {
-        Some(want) if got == want => Verdict::Passed,
-        Some(want) => Verdict::Failed(format!("got {got}, expected {want}")),
-        None => Verdict::Unsupported("no value is expected".into()),
+        Some(want) if got == want => Ok(Verdict::Passed),
+        Some(want) => Ok(Verdict::Failed(format!("got {got}, expected {want}"))),
+        None => Err(Verdict::Unsupported("no value is expected".into())),
     }
 }
 

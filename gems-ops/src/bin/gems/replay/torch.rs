@@ -335,6 +335,7 @@ pub(super) fn split_default(text: &str) -> (&str, Option<&str>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::case::{self, Cases, TorchCase};
     use super::*;
     use crate::notation;
 
@@ -355,6 +356,15 @@ mod tests {
                     assert!(params.contains(&word), "{name}: {word}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn every_recorded_op_has_a_row() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/torch-cases.jsonl.gz");
+        let Ok(Cases::Torch(cases)) = case::read(path.as_ref()) else { panic!("{path} holds no cases") };
+        for TorchCase { op, source, .. } in &cases {
+            assert!(row(name_in_source(op, source)).is_some(), "{op}");
         }
     }
 

@@ -173,7 +173,7 @@ impl Values {
             (Some(data), None, None) => encode(data, dtype)?,
             (None, None, None) => return Ok(None),
         };
-        if bytes.len() != count * dtype.size() {
+        if Some(bytes.len()) != count.checked_mul(dtype.size()) {
             return Err(damaged(format_args!("{} bytes for {count} elements of {dtype}", bytes.len())));
         }
         Ok(Some(bytes))
@@ -219,7 +219,7 @@ fn generate(text: &str, count: usize, dtype: DType) -> Result<Vec<u8>, Stop> {
 }
 /// The value of a formula at an index, as a number.
 pub(super) fn generated(formula: &Formula, i: usize) -> Option<Scalar> {
-    formula.at(i as i128).and_then(|value| i64::try_from(value).ok()).map(Scalar::I64)
+    formula.at(i64::try_from(i).ok()?).map(Scalar::I64)
 }
 #[cfg(test)]
 mod tests {
