@@ -130,7 +130,7 @@ impl Output<'_> {
     fn device_fn(&self, device: &TokenStream, formula: &TokenStream) -> TokenStream {
         let Signature { cfgs, .. } = self.signature;
         let (name, vis, private) = (self.signature.name(), &self.signature.item.vis, self.private);
-        let docs = interface::docs(&self.signature.doc);
+        let docs = interface::docs(self.signature);
         let function = self.formula(name, formula);
         let home = self.home("The device form of");
         quote! {

@@ -7,12 +7,14 @@ use quote::{format_ident, quote};
 use syn::Ident;
 
 use super::Output;
-use crate::signature::Param;
+use crate::signature::{Param, Signature};
 
-/// Doc attributes.
-pub(super) fn docs(lines: &[String]) -> TokenStream {
-    let lines = lines.iter().flat_map(|text| text.split('\n')).map(|line| format!(" {line}"));
-    quote!(#(#[doc = #lines])*)
+/// The author's documentation, and what else belongs to the name.
+pub(super) fn docs(signature: &Signature) -> TokenStream {
+    let lines = signature.doc.iter().flat_map(|text| text.split('\n'));
+    let lines = lines.map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
+    let of_name = &signature.of_name;
+    quote!(#(#[doc = #lines])* #(#of_name)*)
 }
 
 /// The section that clippy asks for, unless the author wrote one.
@@ -40,7 +42,7 @@ pub(super) fn lints() -> TokenStream {
 pub(super) fn run(output: &Output<'_>, outputs: &[Ident]) -> TokenStream {
     let Output { signature, private } = output;
     let (name, vis, cfgs) = (signature.name(), &signature.item.vis, &signature.cfgs);
-    let (docs, errors, lints) = (docs(&signature.doc), errors_section(&signature.doc), lints());
+    let (docs, errors, lints) = (docs(signature), errors_section(&signature.doc), lints());
     let params = signature.params.iter().map(|param| parameter(param, private));
     let operands = signature.params.iter().map(|param| operand(param, private));
     let generics = generics(&signature.params, private);
