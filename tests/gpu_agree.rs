@@ -39,8 +39,11 @@ fn download(buffer: &StridedBuffer) -> StridedBuffer {
 fn every_kernel_of_the_case_list_agrees() {
     let mut random = Random::new(1);
     for case in cases::all() {
-        let operands: Vec<StridedBuffer> =
-            case.operands.iter().map(|meta: &Meta| random.buffer(meta.dtype, &meta.layout, agree::range(case.op))).collect();
+        let operands: Vec<StridedBuffer> = case
+            .operands
+            .iter()
+            .map(|meta: &Meta| random.buffer(meta.dtype, &meta.layout, agree::range(case.op)))
+            .collect();
         check(case.op, &operands, case.number, &case.name);
     }
 }

@@ -21,8 +21,11 @@ fn check(op: &'static OpDef, buffers: &[StridedBuffer], number: Scalar, context:
 fn every_kernel_of_the_case_list_gives_what_the_cpu_gives() {
     let mut random = Random::new(1);
     for case in cases::all() {
-        let operands: Vec<StridedBuffer> =
-            case.operands.iter().map(|meta| random.buffer(meta.dtype, &meta.layout, agree::range(case.op))).collect();
+        let operands: Vec<StridedBuffer> = case
+            .operands
+            .iter()
+            .map(|meta| random.buffer(meta.dtype, &meta.layout, agree::range(case.op)))
+            .collect();
         check(case.op, &operands, case.number, &case.name);
     }
 }
