@@ -25,6 +25,8 @@ pub(crate) struct Signature {
     pub(crate) outputs: Vec<Type>,
     /// Lines of the doc comment.
     pub(crate) doc: Vec<String>,
+    /// `#[doc(…)]` without text: other names to search for.
+    pub(crate) doc_options: Vec<Attribute>,
     /// `#[cfg]`, which every emitted item needs.
     pub(crate) cfgs: Vec<Attribute>,
     /// Every other attribute, which belongs to the formula.
@@ -66,6 +68,7 @@ impl Signature {
             params,
             outputs,
             doc: Vec::new(),
+            doc_options: Vec::new(),
             cfgs: Vec::new(),
             others: Vec::new(),
         };
@@ -94,7 +97,10 @@ impl Signature {
     fn sort_attributes(&mut self, attributes: Vec<Attribute>) {
         for attribute in attributes {
             if attribute.path().is_ident("doc") {
-                self.doc.extend(doc_line(&attribute));
+                match doc_line(&attribute) {
+                    Some(line) => self.doc.push(line),
+                    None => self.doc_options.push(attribute),
+                }
             } else if attribute.path().is_ident("cfg") {
                 self.cfgs.push(attribute);
             } else {
