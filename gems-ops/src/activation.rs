@@ -22,11 +22,13 @@ pub fn relu6<T: Real>(input: T) -> T {
     clamp::scalar(input, 0 as T, 6 as T)
 }
 
-/// x moved into [min_val, max_val]; NaN stays NaN.
+/// x moved into [min_val, max_val], numbers that are cut to integers for integers; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.hardtanh`.
-#[pointwise_dynamic(promote = default(input), dtypes(int, float), check = bounds_in_order)]
-pub fn hardtanh<T: Real>(input: T, #[param] min_val: T, #[param] max_val: T) -> T {
+#[pointwise_dynamic(
+    promote = default(input), dtypes(int, float), numbers = saturate, vote(input), check = bounds_in_order
+)]
+pub fn hardtanh<T: Real>(input: T, min_val: T, max_val: T) -> T {
     clamp::scalar(input, min_val, max_val)
 }
 

@@ -284,12 +284,13 @@ pub fn gcd<T: Int>(input: T, other: T) -> T {
     euclid(input, other)
 }
 
-/// The least common multiple, not negative, wrapping; 0 if either is 0.
+/// The least common multiple; 0 if either is 0. One that is too great wraps, and is made positive in 4 and 8 bytes.
 ///
 /// Matches `torch.lcm`.
 #[pointwise_dynamic(promote = default(input, other))]
 pub fn lcm<T: Int>(input: T, other: T) -> T {
-    (input / euclid(input, other) * other).abs()
+    let multiple = (input / euclid(input, other)).abs() * other.abs();
+    if T::BITS < 32 { multiple } else { multiple.abs() }
 }
 
 /// x·2^y. A whole y scales exactly, in one rounding; any other y multiplies by exp2(y).

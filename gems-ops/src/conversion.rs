@@ -98,8 +98,8 @@ pub fn masked_scale<T: Float>(input: T, mask: bool, #[param] scale: T) -> T {
 /// `nan` for NaN, `posinf` for ∞, `neginf` for −∞, else x.
 ///
 /// The formula of [`nan_to_num`], with all numbers given.
-#[pointwise_dynamic(promote = default(input))]
-pub fn nan_to_num_kernel<T: Float>(input: T, #[param] nan: T, #[param] posinf: T, #[param] neginf: T) -> T {
+#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float))]
+pub fn nan_to_num_kernel<T: Real>(input: T, #[param] nan: T, #[param] posinf: T, #[param] neginf: T) -> T {
     if input.is_nan() {
         nan
     } else if input > T::MAX {

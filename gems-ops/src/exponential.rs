@@ -125,12 +125,19 @@ pub fn logit<T: Float>(input: T) -> T {
     if (input - 0.5).abs() < 0.25 { 2 * (2 * input - 1).atanh() } else { input.ln() - (-input).ln_1p() }
 }
 
-/// [`logit`] of x moved into [eps, 1 − eps]; NaN stays NaN.
+/// [`logit`] of x moved into [eps, 1 − eps]; NaN stays NaN; eps where the bounds cross and x is below it.
 ///
 /// Matches `torch.logit(…, eps=…)`.
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
 pub fn logit_eps<T: Float>(input: T, #[param] eps: T) -> T {
-    logit::scalar(clamp::scalar(input, eps, 1 - eps))
+    let bounded = if input < eps {
+        eps
+    } else if input > 1 - eps {
+        1 - eps
+    } else {
+        input
+    };
+    logit::scalar(bounded)
 }
 
 /// 1 / (1 + e⁻ˣ), accurate in both tails.

@@ -31,10 +31,11 @@ fn integer_exponent(numbers: &[Option<Scalar>], common: DType) -> Result<()> {
 
 /// xʸ.
 ///
-/// Integers: exact modulo 2^width; a negative exponent gives 1 for 1, ±1 for −1, else 0. Floats: C99 Annex F.
+/// Integers: exact modulo 2^width; a negative exponent gives 1 for 1, ±1 for −1, else 0. Bool to a
+/// bool: x or not y. Floats: C99 Annex F.
 ///
 /// Matches `torch.pow`; a number ±½ has no special values of its own here.
-#[pointwise_dynamic(promote = bool_to_long(input, exponent), dtypes(bool, int, float, complex), vote(input),
+#[pointwise_dynamic(promote = default(input, exponent), dtypes(bool, int, float, complex), vote(input),
     check = integer_exponent)]
 pub fn pow<T: Number>(input: T, exponent: T) -> T {
     input.pow(exponent)
