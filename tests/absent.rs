@@ -1,46 +1,82 @@
-//! A program on a machine without driver, device or compiler: it asks for each and prints what it is told.
-//!
-//! Guarantees: any panic, also one that is caught, ends it by abort; before the first question no NVIDIA library may be
-//! in the process.
-#![expect(clippy::print_stdout, reason = "its output is what the tests read")]
+//! A missing, broken or foreign NVRTC and a missing driver are typed errors, never a panic, also under `panic = "abort"`.
+#![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
-use gems_runtime::compile::{self, Arch, Compiler, Nvrtc};
-use gems_runtime::device::cuda::{self, Context, Driver};
+use std::path::Path;
+use std::process::Command;
 
-fn main() {
-    std::panic::set_hook(Box::new(|_| std::process::abort()));
-    // What a program does that never launches.
-    let arch = Arch { major: 9, minor: 0 };
-    println!("settings: {:?}", Compiler::get().stats());
-    println!("libraries before: {}", nvidia_libraries().join(" "));
+use tempfile::TempDir;
 
-    // Twice each: the first failure must not make the second one a panic.
-    for _ in 0..2 {
-        say("driver", Driver::get().map(|_| ()));
-        say("device count", cuda::device_count().map(|_| ()));
-        say("context", Context::get(0).map(|_| ()));
-        say("no such context", Context::get(u32::MAX).map(|_| ()));
-        say("nvrtc", Nvrtc::get().map(|_| ()));
-        say("binary", compile::binary("extern \"C\" __global__ void f() {}", "f", arch).map(|_| ()));
-    }
-    println!("end");
+/// Runs the program with this NVRTC setting; returns its output, which is complete.
+#[track_caller]
+fn run(mut program: Command, nvrtc: &Path) -> String {
+    let cache = TempDir::new().unwrap();
+    let output = program
+        .env("GEMS_NVRTC", nvrtc)
+        .env("GEMS_CACHE_DIR", cache.path())
+        .env_remove("GEMS_CACHE")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.ends_with("end\n"), "{}\n{text}\n{errors}", output.status);
+    text
 }
 
-fn say(what: &str, result: gems_runtime::error::Result<()>) {
-    match result {
-        Ok(()) => println!("{what}: ok"),
-        Err(error) => println!("{what}: {:?}: {}", error.kind(), error.to_string().replace('\n', " ")),
+#[track_caller]
+fn check_nvrtc(nvrtc: &Path, reason: &str) {
+    let text = run(Command::new(env!("CARGO_BIN_EXE_absent")), nvrtc);
+    for what in ["nvrtc", "binary"] {
+        let lines: Vec<_> =
+            text.lines().filter(|line| line.starts_with(&format!("{what}: Compile: no NVRTC"))).collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        for line in lines {
+            assert!(line.contains("GEMS_NVRTC") && line.contains(&nvrtc.display().to_string()), "{line}");
+            assert!(line.contains(reason), "{line}");
+        }
     }
 }
 
-/// Files of driver and NVRTC that are mapped into this process; none where the system does not tell.
-fn nvidia_libraries() -> Vec<String> {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let files = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
-    let mut files: Vec<_> = files
-        .filter(|file| file.contains("libcuda") || file.contains("libnvrtc"))
-        .map(str::to_owned)
-        .collect();
-    files.dedup();
-    files
+#[test]
+fn an_absent_nvrtc_is_an_error_that_names_the_place() {
+    check_nvrtc(Path::new("/nonexistent/libnvrtc.so.12"), "no library");
+}
+
+#[test]
+fn a_file_that_is_no_library_is_an_error() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("libnvrtc.so.12");
+    for contents in [&b""[..], b"not a library", b"\x7fELF"] {
+        std::fs::write(&file, contents).unwrap();
+        check_nvrtc(&file, "libnvrtc.so.12");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_library_without_the_symbols_is_an_error_that_names_one() {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let libc = maps.split_whitespace().find(|word| word.contains("libc.so")).unwrap();
+    check_nvrtc(Path::new(libc), "nvrtcVersion");
+}
+
+#[test]
+fn a_program_that_never_launches_loads_no_library() {
+    let text = run(Command::new(env!("CARGO_BIN_EXE_absent")), Path::new("/nonexistent"));
+    assert!(text.contains("libraries before: \n"), "{text}");
+}
+
+#[test]
+fn a_device_that_does_not_exist_is_an_error() {
+    let text = run(Command::new(env!("CARGO_BIN_EXE_absent")), Path::new("/nonexistent"));
+    let lines: Vec<_> = text.lines().filter(|line| line.starts_with("no such context: D")).collect();
+    assert_eq!(lines.len(), 2, "{text}");
+}
+
+#[test]
+fn a_program_with_panic_abort_survives_absent_libraries() {
+    let mut program = Command::new(env!("CARGO"));
+    program.args(["run", "--quiet", "--profile", "abort", "--bin", "absent", "--manifest-path"]);
+    program.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+    let text = run(program, Path::new("/nonexistent"));
+    assert_eq!(text.matches("nvrtc: Compile: no NVRTC").count(), 2, "{text}");
 }

@@ -37,12 +37,14 @@ fn expand(args: TokenStream, item: TokenStream, attribute: Attribute) -> TokenSt
     let errors = Errors::default();
     let args = Args::parse(args, attribute, &errors);
     let private = krate::private(args.krate.as_ref(), &errors);
-    let signature = Signature::parse(function.clone(), attribute, &errors);
+    let mut signature = Signature::parse(function.clone(), attribute, &errors);
+    signature.qualify_bound(&private);
     let output = Output { signature: &signature, private: &private };
-    match stages(&args, &function, attribute, &output, &errors) {
+    match stages(&args, &function, item, attribute, &output, &errors) {
         Ok(tokens) => tokens,
         Err(Failed(errors)) => {
             let stub = match attribute {
+                _ if signature.has_receiver() => output.method_stub(),
                 Attribute::PointwiseDynamic => output.op_stub(),
                 Attribute::DeviceFn => output.device_fn_stub(),
             };
@@ -55,6 +57,7 @@ fn expand(args: TokenStream, item: TokenStream, attribute: Attribute) -> TokenSt
 fn stages(
     args: &Args,
     function: &ItemFn,
+    item: TokenStream,
     attribute: Attribute,
     output: &Output<'_>,
     errors: &Errors,
@@ -68,16 +71,9 @@ fn stages(
     let device = statics::device(signature, &body, &cuda::write(signature, &body), private);
     let formula = rust::write(signature, &body, private);
     Ok(match schema {
-        Some(schema) => output.op(&schema, &device, &formula, &rust_source(function)),
+        Some(schema) => output.op(&schema, &device, &formula, &source::text(item)),
         None => output.device_fn(&device, &formula),
     })
-}
-
-/// The function without its doc comment.
-fn rust_source(function: &ItemFn) -> String {
-    let mut function = function.clone();
-    function.attrs.retain(|attribute| !attribute.path().is_ident("doc"));
-    source::text(quote!(#function))
 }
 
 /// What every emitted item needs.
@@ -103,7 +99,7 @@ impl Output<'_> {
         let inplace = interface::inplace(self);
         let scalar = self.formula(&format_ident!("scalar"), formula);
         let home = self.home("Forms and facts of the op");
-        let private = self.private;
+        let (private, lints) = (self.private, interface::lints());
         quote! {
             #run
             #home
@@ -117,6 +113,7 @@ impl Output<'_> {
                 #out
                 #inplace
                 /// The formula itself, for plain numbers.
+                #lints
                 #scalar
             }
         }
@@ -163,7 +160,7 @@ impl Output<'_> {
         quote! {
             #run
             #home
-            #[allow(dead_code, unused_variables, reason = "the formula is missing")]
+            #[allow(dead_code, unused_variables, unused_mut, reason = "the formula is missing")]
             impl #name {
                 #[doc(hidden)]
                 #vis const DEF: &'static #private::OpDef = #def;
@@ -177,6 +174,15 @@ impl Output<'_> {
         }
     }
 
+    /// A method, which can have no items beside it.
+    fn method_stub(&self) -> TokenStream {
+        let function = self.formula(self.signature.name(), &quote!(::core::unreachable!()));
+        quote! {
+            #[allow(dead_code, unused_variables, unused_mut, missing_docs, reason = "the formula is missing")]
+            #function
+        }
+    }
+
     /// The items of a device function whose formula is wrong.
     fn device_fn_stub(&self) -> TokenStream {
         let (name, vis, private) = (self.signature.name(), &self.signature.item.vis, self.private);
@@ -184,7 +190,7 @@ impl Output<'_> {
         let home = self.home("The device form of");
         let device = statics::device_stub(name, private);
         quote! {
-            #[allow(dead_code, unused_variables, missing_docs, reason = "the formula is missing")]
+            #[allow(dead_code, unused_variables, unused_mut, missing_docs, reason = "the formula is missing")]
             #function
             #home
             #[allow(dead_code, reason = "the formula is missing")]

@@ -1,12 +1,13 @@
 //! The text of an annotated function as its author wrote it, for display.
 //!
-//! Guarantees line breaks and indentation as in the file; comments that are not doc comments are lost, since a macro
-//! does not see them. Where tokens have no places (a function made by another macro) the text is one line.
+//! Guarantees line breaks and indentation as in the file. Comments are lost: a macro does not see plain ones, and the
+//! doc comment is kept elsewhere. Where tokens have no places (a function made by another macro) the text is one line.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// The source text of the tokens.
+/// The source text of a function's own tokens; tokens that went through `syn` have lost the ends of their groups.
 pub(crate) fn text(tokens: TokenStream) -> String {
+    let tokens = without_docs(tokens);
     let mut leaves = Vec::new();
     flatten(tokens.clone(), &mut leaves);
     let ordered = leaves.windows(2).all(|pair| pair[0].end <= pair[1].start);
@@ -30,6 +31,25 @@ pub(crate) fn text(tokens: TokenStream) -> String {
         at = leaf.end;
     }
     text
+}
+
+/// The tokens without `#[doc = …]`, which is what a doc comment is to a macro.
+fn without_docs(tokens: TokenStream) -> TokenStream {
+    let mut kept: Vec<TokenTree> = Vec::new();
+    for token in tokens {
+        let is_doc = match (&token, kept.last()) {
+            (TokenTree::Group(group), Some(TokenTree::Punct(hash))) if hash.as_char() == '#' => {
+                group.stream().into_iter().next().is_some_and(|first| first.to_string() == "doc")
+            }
+            _ => false,
+        };
+        if is_doc {
+            kept.pop();
+        } else {
+            kept.push(token);
+        }
+    }
+    kept.into_iter().collect()
 }
 
 struct Leaf {
@@ -76,6 +96,11 @@ mod tests {
     fn indentation_of_the_surroundings_is_taken_off() {
         let source = "    fn f() {\n        1\n    }";
         assert_eq!(text(source.parse().unwrap()), "fn f() {\n    1\n}");
+    }
+
+    #[test]
+    fn the_doc_comment_is_left_out() {
+        assert_eq!(text("/// Adds.\n#[inline]\nfn f() {}".parse().unwrap()), "#[inline]\nfn f() {}");
     }
 
     #[test]

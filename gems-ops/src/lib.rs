@@ -32,6 +32,7 @@ pub mod prelude;
 pub mod random;
 mod registry;
 pub mod rounding;
+pub mod special;
 pub mod trigonometric;
 
 pub use activation::*;
@@ -51,6 +52,7 @@ pub use power::*;
 pub use random::*;
 pub use registry::{ALIASES, REGISTRY, find};
 pub use rounding::*;
+pub use special::*;
 pub use trigonometric::*;
 
 #[doc(hidden)]

@@ -36,6 +36,19 @@ pub const REGISTRY: Registry = registry! {
     binary_cross_entropy_with_logits_weighted kl_div kl_div_log_target poisson_nll_loss gaussian_nll_loss
     mse_loss_backward smooth_l1_loss_backward huber_loss_backward soft_margin_loss_backward
     binary_cross_entropy_backward binary_cross_entropy_weighted_backward
+    erf erfc erfinv special_erfcx special_ndtr special_ndtri special_log_ndtr
+    lgamma digamma polygamma mvlgamma igamma igammac special_zeta
+    i0 special_i0e special_i1 special_i1e special_modified_bessel_i0 special_modified_bessel_i1
+    special_modified_bessel_k0 special_modified_bessel_k1
+    special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1
+    special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_spherical_bessel_j0
+    special_airy_ai
+    special_chebyshev_polynomial_t special_chebyshev_polynomial_u
+    special_chebyshev_polynomial_v special_chebyshev_polynomial_w
+    special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u
+    special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w
+    special_hermite_polynomial_h special_hermite_polynomial_he
+    special_laguerre_polynomial_l special_legendre_polynomial_p
     copy fill zero where_ masked_fill masked_scale nan_to_num_kernel fake_quantize_per_tensor_affine
     fake_quantize_learnable_per_tensor_affine quantize_per_tensor_u8 quantize_per_tensor_i8 quantize_per_tensor_i32
     dequantize saturate_weight_to_fp16 fake_quantize_per_tensor_affine_cachemask_backward
@@ -79,6 +92,17 @@ pub const ALIASES: &[(&str, &str)] = &[
     ("special_round", "round"),
     ("special_sinc", "sinc"),
     ("special_xlogy", "xlogy"),
+    ("special_digamma", "digamma"),
+    ("special_psi", "digamma"),
+    ("special_erf", "erf"),
+    ("special_erfc", "erfc"),
+    ("special_erfinv", "erfinv"),
+    ("special_gammainc", "igamma"),
+    ("special_gammaincc", "igammac"),
+    ("special_gammaln", "lgamma"),
+    ("special_i0", "i0"),
+    ("special_multigammaln", "mvlgamma"),
+    ("special_polygamma", "polygamma"),
     ("logsigmoid", "log_sigmoid"),
     ("_add_relu", "add_relu"),
     ("_prelu_kernel", "prelu_kernel"),

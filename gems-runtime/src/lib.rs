@@ -25,6 +25,8 @@ pub mod device;
 #[doc(hidden)]
 pub mod exec;
 
+pub mod interop;
+
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;

@@ -11,8 +11,11 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
 
+use crate::buffer::{Storage, StridedBuffer};
 use crate::device::cuda::{Context, DeviceMemory, Stream};
+use crate::dtype::Element;
 use crate::error::{Error, ErrorKind, Result};
+use crate::layout::Layout;
 
 /// Our context of the same device.
 ///
@@ -60,4 +63,15 @@ pub fn memory<T: bytemuck::Pod + Send + Sync>(slice: Arc<CudaSlice<T>>) -> Resul
     // SAFETY: the slice holds `bytes` at `address` until it is dropped, which `owner` prevents, and frees them in the
     // order of its stream, our home stream.
     Ok(unsafe { DeviceMemory::borrowed(address, bytes, &home, owner) })
+}
+
+/// A contiguous buffer over memory of cudarc, as [`memory`].
+///
+/// # Errors
+/// As [`stream`]; a shape with more elements than the slice.
+pub fn buffer<T: Element + bytemuck::Pod>(
+    slice: Arc<CudaSlice<T>>,
+    shape: &[usize],
+) -> Result<StridedBuffer> {
+    StridedBuffer::from_storage(Storage::cuda(memory(slice)?), T::DTYPE, Layout::contiguous(shape)?)
 }

@@ -11,11 +11,10 @@ mod float;
 mod int;
 mod round;
 
+pub use crate::dtype::Element;
 pub use bits::Bits;
 pub use cast::Cast;
 pub(crate) use round::{Odd, Small};
-
-use crate::dtype::Element;
 
 /// Bool, integer, float and complex numbers: a ring with division and a magnitude.
 ///
