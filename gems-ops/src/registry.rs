@@ -33,5 +33,18 @@ pub const REGISTRY: Registry = registry! {
     special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w
     special_hermite_polynomial_h special_hermite_polynomial_he
     special_laguerre_polynomial_l special_legendre_polynomial_p
+    real imag conj_physical angle complex polar
     copy where_
+    fused_adam fused_adam_scaled fused_adam_amsgrad fused_adam_amsgrad_scaled
+    fused_adamw fused_adamw_scaled fused_adamw_amsgrad fused_adamw_amsgrad_scaled
+    fused_sgd fused_sgd_scaled fused_sgd_momentum fused_sgd_momentum_scaled
+    fused_adagrad
+    fused_rmsprop fused_rmsprop_momentum fused_rmsprop_centered fused_rmsprop_centered_momentum
+    fused_adadelta fused_adamax fused_nadam fused_radam fused_rprop fused_asgd fused_lion ema_update amp_unscale
+    frexp polar_parts log_sigmoid_forward
+    fake_quantize_per_tensor_affine_cachemask
+    glu_parts_backward _prelu_kernel_backward
+    silu_and_mul_backward silu_and_mul_with_clamp_backward
+    rotary_embedding
+    lstm_cell lstm_cell_biased gru_cell gru_cell_biased
 };
