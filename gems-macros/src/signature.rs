@@ -12,7 +12,7 @@ use crate::errors::{Errors, choices};
 use crate::types::{self, Generic, Trait, Type};
 
 /// Most parameters of an op; the CPU loop's tuples end there.
-const MAX_PARAMS: usize = 16;
+const MAX_PARAMS: usize = 17;
 /// Most results of a function; the prelude's tuples end there.
 const MAX_OUTPUTS: usize = 8;
 
@@ -26,6 +26,8 @@ pub(crate) struct Signature {
     pub(crate) outputs: Vec<Type>,
     /// Lines of the doc comment.
     pub(crate) doc: Vec<String>,
+    /// `#[doc(…)]` without text: other names to search for.
+    pub(crate) doc_options: Vec<Attribute>,
     /// `#[cfg]`, which every emitted item needs.
     pub(crate) cfgs: Vec<Attribute>,
     /// Every other attribute, which belongs to the formula.
@@ -67,6 +69,7 @@ impl Signature {
             params,
             outputs,
             doc: Vec::new(),
+            doc_options: Vec::new(),
             cfgs: Vec::new(),
             others: Vec::new(),
         };
@@ -95,7 +98,10 @@ impl Signature {
     fn sort_attributes(&mut self, attributes: Vec<Attribute>) {
         for attribute in attributes {
             if attribute.path().is_ident("doc") {
-                self.doc.extend(doc_line(&attribute));
+                match doc_line(&attribute) {
+                    Some(line) => self.doc.push(line),
+                    None => self.doc_options.push(attribute),
+                }
             } else if attribute.path().is_ident("cfg") {
                 self.cfgs.push(attribute);
             } else {

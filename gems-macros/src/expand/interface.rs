@@ -40,6 +40,7 @@ fn lints() -> TokenStream {
 pub(super) fn run(output: &Output<'_>, outputs: &[Ident]) -> TokenStream {
     let Output { signature, private } = output;
     let (name, vis, cfgs) = (signature.name(), &signature.item.vis, &signature.cfgs);
+    let doc_options = &signature.doc_options;
     let (docs, errors, lints) = (docs(&signature.doc), errors_section(&signature.doc), lints());
     let params = signature.params.iter().map(|param| parameter(param, private));
     let operands = signature.params.iter().map(|param| operand(param, private));
@@ -54,6 +55,7 @@ pub(super) fn run(output: &Output<'_>, outputs: &[Ident]) -> TokenStream {
     quote! {
         #docs
         #errors
+        #(#doc_options)*
         #(#cfgs)*
         #lints
         #vis fn #name<#generics>(#(#params),*) -> #private::Result<#result> {

@@ -1,6 +1,6 @@
 //! Adam and its relatives.
 
-use super::{Scaling, descent_of};
+use super::{Scaling, descent_of, downhill};
 use crate::prelude::*;
 
 /// Options of Adam and its relatives, with PyTorch's names and defaults.
@@ -51,52 +51,114 @@ pub struct Moments<'a, B> {
 ///
 /// Matches `torch._fused_adam_`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq), outputs(param_out, exp_avg_out, exp_avg_sq_out), like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq))]
-pub fn fused_adam<T: Float>(param: T, grad: T, exp_avg: T, exp_avg_sq: T, #[param] rate: T, #[param] weight1: T, #[param] beta2: T, #[param] weight2: T, #[param] root: T, #[param] eps: T, #[param] weight_decay: T, #[param] maximize: bool) -> (T, T, T) {
-let descent = descent_of(grad, param, weight_decay, maximize);
-let mean = exp_avg + weight1 * (descent - exp_avg);
-let square = beta2 * exp_avg_sq + weight2 * descent * descent;
-let moved = param - rate * mean / (square.sqrt() / root + eps);
-(moved, mean, square)
+pub fn fused_adam<T: Float>(
+    param: T,
+    grad: T,
+    exp_avg: T,
+    exp_avg_sq: T,
+    #[param] rate: T,
+    #[param] weight1: T,
+    #[param] beta2: T,
+    #[param] weight2: T,
+    #[param] root: T,
+    #[param] eps: T,
+    #[param] weight_decay: T,
+    #[param] maximize: bool,
+) -> (T, T, T) {
+    let descent = descent_of(grad, param, weight_decay, maximize);
+    let mean = exp_avg + weight1 * (descent - exp_avg);
+    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
+    let moved = param - rate * mean / (square.sqrt() / root + eps);
+    (moved, mean, square)
 }
 
 /// [`fused_adam`] with the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_adam_(grad_scale, found_inf)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq), outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out), like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq))]
-pub fn fused_adam_scaled<T: Float>(param: T, grad: T, exp_avg: T, exp_avg_sq: T, grad_scale: T, found_inf: T, #[param] rate: T, #[param] weight1: T, #[param] beta2: T, #[param] weight2: T, #[param] root: T, #[param] eps: T, #[param] weight_decay: T, #[param] maximize: bool) -> (T, T, T, T) {
-let unscaled = grad / grad_scale;
-let descent = descent_of(unscaled, param, weight_decay, maximize);
-let mean = exp_avg + weight1 * (descent - exp_avg);
-let square = beta2 * exp_avg_sq + weight2 * descent * descent;
-let moved = param - rate * mean / (square.sqrt() / root + eps);
-if found_inf == 1 { (param, grad, exp_avg, exp_avg_sq) } else { (moved, unscaled, mean, square) }
+pub fn fused_adam_scaled<T: Float>(
+    param: T,
+    grad: T,
+    exp_avg: T,
+    exp_avg_sq: T,
+    grad_scale: T,
+    found_inf: T,
+    #[param] rate: T,
+    #[param] weight1: T,
+    #[param] beta2: T,
+    #[param] weight2: T,
+    #[param] root: T,
+    #[param] eps: T,
+    #[param] weight_decay: T,
+    #[param] maximize: bool,
+) -> (T, T, T, T) {
+    let unscaled = grad / grad_scale;
+    let descent = descent_of(unscaled, param, weight_decay, maximize);
+    let mean = exp_avg + weight1 * (descent - exp_avg);
+    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
+    let moved = param - rate * mean / (square.sqrt() / root + eps);
+    if found_inf == 1 { (param, grad, exp_avg, exp_avg_sq) } else { (moved, unscaled, mean, square) }
 }
 
 /// [`fused_adam`] with √max v in place of √v.
 ///
 /// Matches `torch._fused_adam_(amsgrad=True)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), outputs(param_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out), like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq))]
-pub fn fused_adam_amsgrad<T: Float>(param: T, grad: T, exp_avg: T, exp_avg_sq: T, max_exp_avg_sq: T, #[param] rate: T, #[param] weight1: T, #[param] beta2: T, #[param] weight2: T, #[param] root: T, #[param] eps: T, #[param] weight_decay: T, #[param] maximize: bool) -> (T, T, T, T) {
-let descent = descent_of(grad, param, weight_decay, maximize);
-let mean = exp_avg + weight1 * (descent - exp_avg);
-let square = beta2 * exp_avg_sq + weight2 * descent * descent;
-let greatest = max_exp_avg_sq.maximum(square);
-let moved = param - rate * mean / (greatest.sqrt() / root + eps);
-(moved, mean, square, greatest)
+pub fn fused_adam_amsgrad<T: Float>(
+    param: T,
+    grad: T,
+    exp_avg: T,
+    exp_avg_sq: T,
+    max_exp_avg_sq: T,
+    #[param] rate: T,
+    #[param] weight1: T,
+    #[param] beta2: T,
+    #[param] weight2: T,
+    #[param] root: T,
+    #[param] eps: T,
+    #[param] weight_decay: T,
+    #[param] maximize: bool,
+) -> (T, T, T, T) {
+    let descent = descent_of(grad, param, weight_decay, maximize);
+    let mean = exp_avg + weight1 * (descent - exp_avg);
+    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
+    let greatest = max_exp_avg_sq.maximum(square);
+    let moved = param - rate * mean / (greatest.sqrt() / root + eps);
+    (moved, mean, square, greatest)
 }
 
 /// [`fused_adam`] with √max v in place of √v, the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_adam_(amsgrad=True, grad_scale, found_inf)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out), like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq))]
-pub fn fused_adam_amsgrad_scaled<T: Float>(param: T, grad: T, exp_avg: T, exp_avg_sq: T, max_exp_avg_sq: T, grad_scale: T, found_inf: T, #[param] rate: T, #[param] weight1: T, #[param] beta2: T, #[param] weight2: T, #[param] root: T, #[param] eps: T, #[param] weight_decay: T, #[param] maximize: bool) -> (T, T, T, T, T) {
-let unscaled = grad / grad_scale;
-let descent = descent_of(unscaled, param, weight_decay, maximize);
-let mean = exp_avg + weight1 * (descent - exp_avg);
-let square = beta2 * exp_avg_sq + weight2 * descent * descent;
-let greatest = max_exp_avg_sq.maximum(square);
-let moved = param - rate * mean / (greatest.sqrt() / root + eps);
-if found_inf == 1 { (param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq) } else { (moved, unscaled, mean, square, greatest) }
+pub fn fused_adam_amsgrad_scaled<T: Float>(
+    param: T,
+    grad: T,
+    exp_avg: T,
+    exp_avg_sq: T,
+    max_exp_avg_sq: T,
+    grad_scale: T,
+    found_inf: T,
+    #[param] rate: T,
+    #[param] weight1: T,
+    #[param] beta2: T,
+    #[param] weight2: T,
+    #[param] root: T,
+    #[param] eps: T,
+    #[param] weight_decay: T,
+    #[param] maximize: bool,
+) -> (T, T, T, T, T) {
+    let unscaled = grad / grad_scale;
+    let descent = descent_of(unscaled, param, weight_decay, maximize);
+    let mean = exp_avg + weight1 * (descent - exp_avg);
+    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
+    let greatest = max_exp_avg_sq.maximum(square);
+    let moved = param - rate * mean / (greatest.sqrt() / root + eps);
+    if found_inf == 1 {
+        (param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq)
+    } else {
+        (moved, unscaled, mean, square, greatest)
+    }
 }
 
 /// A step of AdamW: m += (1−β₁)(g−m); v = β₂v + (1−β₂)g²; p −= rate·m/(√v/root + eps).
@@ -106,56 +168,118 @@ if found_inf == 1 { (param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq) } else { 
 ///
 /// Matches `torch._fused_adamw_`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq), outputs(param_out, exp_avg_out, exp_avg_sq_out), like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq))]
-pub fn fused_adamw<T: Float>(param: T, grad: T, exp_avg: T, exp_avg_sq: T, #[param] rate: T, #[param] weight1: T, #[param] beta2: T, #[param] weight2: T, #[param] root: T, #[param] eps: T, #[param] decay: T, #[param] maximize: bool) -> (T, T, T) {
-let decayed = param - decay * param;
-let descent = descent_of(grad, param, 0, maximize);
-let mean = exp_avg + weight1 * (descent - exp_avg);
-let square = beta2 * exp_avg_sq + weight2 * descent * descent;
-let moved = decayed - rate * mean / (square.sqrt() / root + eps);
-(moved, mean, square)
+pub fn fused_adamw<T: Float>(
+    param: T,
+    grad: T,
+    exp_avg: T,
+    exp_avg_sq: T,
+    #[param] rate: T,
+    #[param] weight1: T,
+    #[param] beta2: T,
+    #[param] weight2: T,
+    #[param] root: T,
+    #[param] eps: T,
+    #[param] decay: T,
+    #[param] maximize: bool,
+) -> (T, T, T) {
+    let decayed = param - decay * param;
+    let descent = downhill(grad, maximize);
+    let mean = exp_avg + weight1 * (descent - exp_avg);
+    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
+    let moved = decayed - rate * mean / (square.sqrt() / root + eps);
+    (moved, mean, square)
 }
 
 /// [`fused_adamw`] with the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_adamw_(grad_scale, found_inf)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq), outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out), like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq))]
-pub fn fused_adamw_scaled<T: Float>(param: T, grad: T, exp_avg: T, exp_avg_sq: T, grad_scale: T, found_inf: T, #[param] rate: T, #[param] weight1: T, #[param] beta2: T, #[param] weight2: T, #[param] root: T, #[param] eps: T, #[param] decay: T, #[param] maximize: bool) -> (T, T, T, T) {
-let unscaled = grad / grad_scale;
-let decayed = param - decay * param;
-let descent = descent_of(unscaled, param, 0, maximize);
-let mean = exp_avg + weight1 * (descent - exp_avg);
-let square = beta2 * exp_avg_sq + weight2 * descent * descent;
-let moved = decayed - rate * mean / (square.sqrt() / root + eps);
-if found_inf == 1 { (param, grad, exp_avg, exp_avg_sq) } else { (moved, unscaled, mean, square) }
+pub fn fused_adamw_scaled<T: Float>(
+    param: T,
+    grad: T,
+    exp_avg: T,
+    exp_avg_sq: T,
+    grad_scale: T,
+    found_inf: T,
+    #[param] rate: T,
+    #[param] weight1: T,
+    #[param] beta2: T,
+    #[param] weight2: T,
+    #[param] root: T,
+    #[param] eps: T,
+    #[param] decay: T,
+    #[param] maximize: bool,
+) -> (T, T, T, T) {
+    let unscaled = grad / grad_scale;
+    let decayed = param - decay * param;
+    let descent = downhill(unscaled, maximize);
+    let mean = exp_avg + weight1 * (descent - exp_avg);
+    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
+    let moved = decayed - rate * mean / (square.sqrt() / root + eps);
+    if found_inf == 1 { (param, grad, exp_avg, exp_avg_sq) } else { (moved, unscaled, mean, square) }
 }
 
 /// [`fused_adamw`] with √max v in place of √v.
 ///
 /// Matches `torch._fused_adamw_(amsgrad=True)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), outputs(param_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out), like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq))]
-pub fn fused_adamw_amsgrad<T: Float>(param: T, grad: T, exp_avg: T, exp_avg_sq: T, max_exp_avg_sq: T, #[param] rate: T, #[param] weight1: T, #[param] beta2: T, #[param] weight2: T, #[param] root: T, #[param] eps: T, #[param] decay: T, #[param] maximize: bool) -> (T, T, T, T) {
-let decayed = param - decay * param;
-let descent = descent_of(grad, param, 0, maximize);
-let mean = exp_avg + weight1 * (descent - exp_avg);
-let square = beta2 * exp_avg_sq + weight2 * descent * descent;
-let greatest = max_exp_avg_sq.maximum(square);
-let moved = decayed - rate * mean / (greatest.sqrt() / root + eps);
-(moved, mean, square, greatest)
+pub fn fused_adamw_amsgrad<T: Float>(
+    param: T,
+    grad: T,
+    exp_avg: T,
+    exp_avg_sq: T,
+    max_exp_avg_sq: T,
+    #[param] rate: T,
+    #[param] weight1: T,
+    #[param] beta2: T,
+    #[param] weight2: T,
+    #[param] root: T,
+    #[param] eps: T,
+    #[param] decay: T,
+    #[param] maximize: bool,
+) -> (T, T, T, T) {
+    let decayed = param - decay * param;
+    let descent = downhill(grad, maximize);
+    let mean = exp_avg + weight1 * (descent - exp_avg);
+    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
+    let greatest = max_exp_avg_sq.maximum(square);
+    let moved = decayed - rate * mean / (greatest.sqrt() / root + eps);
+    (moved, mean, square, greatest)
 }
 
 /// [`fused_adamw`] with √max v in place of √v, the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_adamw_(amsgrad=True, grad_scale, found_inf)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out), like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq))]
-pub fn fused_adamw_amsgrad_scaled<T: Float>(param: T, grad: T, exp_avg: T, exp_avg_sq: T, max_exp_avg_sq: T, grad_scale: T, found_inf: T, #[param] rate: T, #[param] weight1: T, #[param] beta2: T, #[param] weight2: T, #[param] root: T, #[param] eps: T, #[param] decay: T, #[param] maximize: bool) -> (T, T, T, T, T) {
-let unscaled = grad / grad_scale;
-let decayed = param - decay * param;
-let descent = descent_of(unscaled, param, 0, maximize);
-let mean = exp_avg + weight1 * (descent - exp_avg);
-let square = beta2 * exp_avg_sq + weight2 * descent * descent;
-let greatest = max_exp_avg_sq.maximum(square);
-let moved = decayed - rate * mean / (greatest.sqrt() / root + eps);
-if found_inf == 1 { (param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq) } else { (moved, unscaled, mean, square, greatest) }
+pub fn fused_adamw_amsgrad_scaled<T: Float>(
+    param: T,
+    grad: T,
+    exp_avg: T,
+    exp_avg_sq: T,
+    max_exp_avg_sq: T,
+    grad_scale: T,
+    found_inf: T,
+    #[param] rate: T,
+    #[param] weight1: T,
+    #[param] beta2: T,
+    #[param] weight2: T,
+    #[param] root: T,
+    #[param] eps: T,
+    #[param] decay: T,
+    #[param] maximize: bool,
+) -> (T, T, T, T, T) {
+    let unscaled = grad / grad_scale;
+    let decayed = param - decay * param;
+    let descent = downhill(unscaled, maximize);
+    let mean = exp_avg + weight1 * (descent - exp_avg);
+    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
+    let greatest = max_exp_avg_sq.maximum(square);
+    let moved = decayed - rate * mean / (greatest.sqrt() / root + eps);
+    if found_inf == 1 {
+        (param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq)
+    } else {
+        (moved, unscaled, mean, square, greatest)
+    }
 }
 
 /// A step of Adam in place; `step` counts from 1.
@@ -165,20 +289,99 @@ if found_inf == 1 { (param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq) } else { 
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
 pub fn fused_adam_<B: Buffer>(
-    param: &mut B, grad: &mut B, state: Moments<'_, B>, step: f64, options: &Adam, scaling: Option<Scaling<'_, B>>,
+    param: &mut B,
+    grad: &mut B,
+    state: Moments<'_, B>,
+    step: f64,
+    options: &Adam,
+    scaling: Option<Scaling<'_, B>>,
 ) -> Result<()> {
     let (first, second) = options.corrections(step);
     let (rate, root, decay) = (options.lr / first, second.sqrt(), options.weight_decay);
     let (old, slope) = (param.clone(), grad.clone());
     let (mean, square) = (state.exp_avg.clone(), state.exp_avg_sq.clone());
     match (state.max_exp_avg_sq, scaling) {
-        (None, None) => fused_adam::out(&old, &slope, &mean, &square, rate, 1.0 - options.beta1, options.beta2, 1.0 - options.beta2, root, options.eps, decay, options.maximize, param, state.exp_avg, state.exp_avg_sq),
-        (None, Some(scaling)) => fused_adam_scaled::out(&old, &slope, &mean, &square, scaling.grad_scale, scaling.found_inf, rate, 1.0 - options.beta1, options.beta2, 1.0 - options.beta2, root, options.eps, decay, options.maximize, param, grad, state.exp_avg, state.exp_avg_sq),
+        (None, None) => fused_adam::out(
+            &old,
+            &slope,
+            &mean,
+            &square,
+            rate,
+            1.0 - options.beta1,
+            options.beta2,
+            1.0 - options.beta2,
+            root,
+            options.eps,
+            decay,
+            options.maximize,
+            param,
+            state.exp_avg,
+            state.exp_avg_sq,
+        ),
+        (None, Some(scaling)) => fused_adam_scaled::out(
+            &old,
+            &slope,
+            &mean,
+            &square,
+            scaling.grad_scale,
+            scaling.found_inf,
+            rate,
+            1.0 - options.beta1,
+            options.beta2,
+            1.0 - options.beta2,
+            root,
+            options.eps,
+            decay,
+            options.maximize,
+            param,
+            grad,
+            state.exp_avg,
+            state.exp_avg_sq,
+        ),
         (Some(most), scaling) => {
             let greatest = most.clone();
             match scaling {
-                None => fused_adam_amsgrad::out(&old, &slope, &mean, &square, &greatest, rate, 1.0 - options.beta1, options.beta2, 1.0 - options.beta2, root, options.eps, decay, options.maximize, param, state.exp_avg, state.exp_avg_sq, most),
-                Some(scaling) => fused_adam_amsgrad_scaled::out(&old, &slope, &mean, &square, &greatest, scaling.grad_scale, scaling.found_inf, rate, 1.0 - options.beta1, options.beta2, 1.0 - options.beta2, root, options.eps, decay, options.maximize, param, grad, state.exp_avg, state.exp_avg_sq, most),
+                None => fused_adam_amsgrad::out(
+                    &old,
+                    &slope,
+                    &mean,
+                    &square,
+                    &greatest,
+                    rate,
+                    1.0 - options.beta1,
+                    options.beta2,
+                    1.0 - options.beta2,
+                    root,
+                    options.eps,
+                    decay,
+                    options.maximize,
+                    param,
+                    state.exp_avg,
+                    state.exp_avg_sq,
+                    most,
+                ),
+                Some(scaling) => fused_adam_amsgrad_scaled::out(
+                    &old,
+                    &slope,
+                    &mean,
+                    &square,
+                    &greatest,
+                    scaling.grad_scale,
+                    scaling.found_inf,
+                    rate,
+                    1.0 - options.beta1,
+                    options.beta2,
+                    1.0 - options.beta2,
+                    root,
+                    options.eps,
+                    decay,
+                    options.maximize,
+                    param,
+                    grad,
+                    state.exp_avg,
+                    state.exp_avg_sq,
+                    most,
+                ),
             }
         }
     }
@@ -191,20 +394,99 @@ pub fn fused_adam_<B: Buffer>(
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
 pub fn fused_adamw_<B: Buffer>(
-    param: &mut B, grad: &mut B, state: Moments<'_, B>, step: f64, options: &Adam, scaling: Option<Scaling<'_, B>>,
+    param: &mut B,
+    grad: &mut B,
+    state: Moments<'_, B>,
+    step: f64,
+    options: &Adam,
+    scaling: Option<Scaling<'_, B>>,
 ) -> Result<()> {
     let (first, second) = options.corrections(step);
     let (rate, root, decay) = (options.lr / first, second.sqrt(), options.lr * options.weight_decay);
     let (old, slope) = (param.clone(), grad.clone());
     let (mean, square) = (state.exp_avg.clone(), state.exp_avg_sq.clone());
     match (state.max_exp_avg_sq, scaling) {
-        (None, None) => fused_adamw::out(&old, &slope, &mean, &square, rate, 1.0 - options.beta1, options.beta2, 1.0 - options.beta2, root, options.eps, decay, options.maximize, param, state.exp_avg, state.exp_avg_sq),
-        (None, Some(scaling)) => fused_adamw_scaled::out(&old, &slope, &mean, &square, scaling.grad_scale, scaling.found_inf, rate, 1.0 - options.beta1, options.beta2, 1.0 - options.beta2, root, options.eps, decay, options.maximize, param, grad, state.exp_avg, state.exp_avg_sq),
+        (None, None) => fused_adamw::out(
+            &old,
+            &slope,
+            &mean,
+            &square,
+            rate,
+            1.0 - options.beta1,
+            options.beta2,
+            1.0 - options.beta2,
+            root,
+            options.eps,
+            decay,
+            options.maximize,
+            param,
+            state.exp_avg,
+            state.exp_avg_sq,
+        ),
+        (None, Some(scaling)) => fused_adamw_scaled::out(
+            &old,
+            &slope,
+            &mean,
+            &square,
+            scaling.grad_scale,
+            scaling.found_inf,
+            rate,
+            1.0 - options.beta1,
+            options.beta2,
+            1.0 - options.beta2,
+            root,
+            options.eps,
+            decay,
+            options.maximize,
+            param,
+            grad,
+            state.exp_avg,
+            state.exp_avg_sq,
+        ),
         (Some(most), scaling) => {
             let greatest = most.clone();
             match scaling {
-                None => fused_adamw_amsgrad::out(&old, &slope, &mean, &square, &greatest, rate, 1.0 - options.beta1, options.beta2, 1.0 - options.beta2, root, options.eps, decay, options.maximize, param, state.exp_avg, state.exp_avg_sq, most),
-                Some(scaling) => fused_adamw_amsgrad_scaled::out(&old, &slope, &mean, &square, &greatest, scaling.grad_scale, scaling.found_inf, rate, 1.0 - options.beta1, options.beta2, 1.0 - options.beta2, root, options.eps, decay, options.maximize, param, grad, state.exp_avg, state.exp_avg_sq, most),
+                None => fused_adamw_amsgrad::out(
+                    &old,
+                    &slope,
+                    &mean,
+                    &square,
+                    &greatest,
+                    rate,
+                    1.0 - options.beta1,
+                    options.beta2,
+                    1.0 - options.beta2,
+                    root,
+                    options.eps,
+                    decay,
+                    options.maximize,
+                    param,
+                    state.exp_avg,
+                    state.exp_avg_sq,
+                    most,
+                ),
+                Some(scaling) => fused_adamw_amsgrad_scaled::out(
+                    &old,
+                    &slope,
+                    &mean,
+                    &square,
+                    &greatest,
+                    scaling.grad_scale,
+                    scaling.found_inf,
+                    rate,
+                    1.0 - options.beta1,
+                    options.beta2,
+                    1.0 - options.beta2,
+                    root,
+                    options.eps,
+                    decay,
+                    options.maximize,
+                    param,
+                    grad,
+                    state.exp_avg,
+                    state.exp_avg_sq,
+                    most,
+                ),
             }
         }
     }
@@ -218,8 +500,15 @@ pub fn fused_adamw_<B: Buffer>(
     like(param_out = param, exp_avg_out = exp_avg, exp_inf_out = exp_inf)
 )]
 pub fn fused_adamax<T: Float>(
-    param: T, grad: T, exp_avg: T, exp_inf: T,
-    #[param] rate: T, #[param] weight1: T, #[param] beta2: T, #[param] eps: T, #[param] weight_decay: T,
+    param: T,
+    grad: T,
+    exp_avg: T,
+    exp_inf: T,
+    #[param] rate: T,
+    #[param] weight1: T,
+    #[param] beta2: T,
+    #[param] eps: T,
+    #[param] weight_decay: T,
 ) -> (T, T, T) {
     let descent = descent_of(grad, param, weight_decay, false);
     let mean = exp_avg + weight1 * (descent - exp_avg);
@@ -232,11 +521,29 @@ pub fn fused_adamax<T: Float>(
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
 pub fn fused_adamax_<B: Buffer>(
-    param: &mut B, grad: &B, exp_avg: &mut B, exp_inf: &mut B, step: f64, options: &Adam,
+    param: &mut B,
+    grad: &B,
+    exp_avg: &mut B,
+    exp_inf: &mut B,
+    step: f64,
+    options: &Adam,
 ) -> Result<()> {
     let (first, _) = options.corrections(step);
     let (old, mean, norm) = (param.clone(), exp_avg.clone(), exp_inf.clone());
-    fused_adamax::out(&old, grad, &mean, &norm, options.lr / first, 1.0 - options.beta1, options.beta2, options.eps, options.weight_decay, param, exp_avg, exp_inf)
+    fused_adamax::out(
+        &old,
+        grad,
+        &mean,
+        &norm,
+        options.lr / first,
+        1.0 - options.beta1,
+        options.beta2,
+        options.eps,
+        options.weight_decay,
+        param,
+        exp_avg,
+        exp_inf,
+    )
 }
 
 /// A step of NAdam: m += (1−β₁)(g−m); v = β₂v + (1−β₂)g²; d = √(v/correction) + eps; p −= slope_rate·g/d + mean_rate·m/d.
@@ -247,9 +554,18 @@ pub fn fused_adamax_<B: Buffer>(
     like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq)
 )]
 pub fn fused_nadam<T: Float>(
-    param: T, grad: T, exp_avg: T, exp_avg_sq: T,
-    #[param] slope_rate: T, #[param] mean_rate: T, #[param] weight1: T, #[param] beta2: T, #[param] weight2: T,
-    #[param] correction: T, #[param] eps: T, #[param] weight_decay: T,
+    param: T,
+    grad: T,
+    exp_avg: T,
+    exp_avg_sq: T,
+    #[param] slope_rate: T,
+    #[param] mean_rate: T,
+    #[param] weight1: T,
+    #[param] beta2: T,
+    #[param] weight2: T,
+    #[param] correction: T,
+    #[param] eps: T,
+    #[param] weight_decay: T,
 ) -> (T, T, T) {
     let descent = descent_of(grad, param, weight_decay, false);
     let mean = exp_avg + weight1 * (descent - exp_avg);
@@ -266,7 +582,13 @@ pub fn fused_nadam<T: Float>(
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
 pub fn fused_nadam_<B: Buffer>(
-    param: &mut B, grad: &B, exp_avg: &mut B, exp_avg_sq: &mut B, step: f64, mu_product: &mut f64, momentum_decay: f64,
+    param: &mut B,
+    grad: &B,
+    exp_avg: &mut B,
+    exp_avg_sq: &mut B,
+    step: f64,
+    mu_product: &mut f64,
+    momentum_decay: f64,
     options: &Adam,
 ) -> Result<()> {
     let (_, second) = options.corrections(step);
@@ -276,7 +598,23 @@ pub fn fused_nadam_<B: Buffer>(
     let slope_rate = options.lr * (1.0 - now) / (1.0 - product);
     let mean_rate = options.lr * next / (1.0 - product * next);
     let (old, mean, square) = (param.clone(), exp_avg.clone(), exp_avg_sq.clone());
-    fused_nadam::out(&old, grad, &mean, &square, slope_rate, mean_rate, 1.0 - options.beta1, options.beta2, 1.0 - options.beta2, second, options.eps, options.weight_decay, param, exp_avg, exp_avg_sq)?;
+    fused_nadam::out(
+        &old,
+        grad,
+        &mean,
+        &square,
+        slope_rate,
+        mean_rate,
+        1.0 - options.beta1,
+        options.beta2,
+        1.0 - options.beta2,
+        second,
+        options.eps,
+        options.weight_decay,
+        param,
+        exp_avg,
+        exp_avg_sq,
+    )?;
     *mu_product = product;
     Ok(())
 }
@@ -289,9 +627,17 @@ pub fn fused_nadam_<B: Buffer>(
     like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq)
 )]
 pub fn fused_radam<T: Float>(
-    param: T, grad: T, exp_avg: T, exp_avg_sq: T,
-    #[param] rate: T, #[param] rectified: bool, #[param] weight1: T, #[param] beta2: T, #[param] weight2: T,
-    #[param] eps: T, #[param] weight_decay: T,
+    param: T,
+    grad: T,
+    exp_avg: T,
+    exp_avg_sq: T,
+    #[param] rate: T,
+    #[param] rectified: bool,
+    #[param] weight1: T,
+    #[param] beta2: T,
+    #[param] weight2: T,
+    #[param] eps: T,
+    #[param] weight_decay: T,
 ) -> (T, T, T) {
     let descent = descent_of(grad, param, weight_decay, false);
     let mean = exp_avg + weight1 * (descent - exp_avg);
@@ -308,14 +654,35 @@ pub fn fused_radam<T: Float>(
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
 pub fn fused_radam_<B: Buffer>(
-    param: &mut B, grad: &B, exp_avg: &mut B, exp_avg_sq: &mut B, step: f64, options: &Adam,
+    param: &mut B,
+    grad: &B,
+    exp_avg: &mut B,
+    exp_avg_sq: &mut B,
+    step: f64,
+    options: &Adam,
 ) -> Result<()> {
     let (first, second) = options.corrections(step);
     let longest = 2.0 / (1.0 - options.beta2) - 1.0;
     let length = longest - 2.0 * step * (1.0 - second) / second;
     let rectified = length > 5.0;
-    let rectification = (length - 4.0) * (length - 2.0) * longest / ((longest - 4.0) * (longest - 2.0) * length);
+    let rectification =
+        (length - 4.0) * (length - 2.0) * longest / ((longest - 4.0) * (longest - 2.0) * length);
     let rate = options.lr / first * if rectified { (second * rectification).sqrt() } else { 1.0 };
     let (old, mean, square) = (param.clone(), exp_avg.clone(), exp_avg_sq.clone());
-    fused_radam::out(&old, grad, &mean, &square, rate, rectified, 1.0 - options.beta1, options.beta2, 1.0 - options.beta2, options.eps, options.weight_decay, param, exp_avg, exp_avg_sq)
+    fused_radam::out(
+        &old,
+        grad,
+        &mean,
+        &square,
+        rate,
+        rectified,
+        1.0 - options.beta1,
+        options.beta2,
+        1.0 - options.beta2,
+        options.eps,
+        options.weight_decay,
+        param,
+        exp_avg,
+        exp_avg_sq,
+    )
 }

@@ -11,7 +11,13 @@ use crate::prelude::*;
     like(param_out = param, state_sum_out = state_sum)
 )]
 pub fn fused_adagrad<T: Float>(
-    param: T, grad: T, state_sum: T, #[param] rate: T, #[param] weight_decay: T, #[param] eps: T, #[param] maximize: bool,
+    param: T,
+    grad: T,
+    state_sum: T,
+    #[param] rate: T,
+    #[param] weight_decay: T,
+    #[param] eps: T,
+    #[param] maximize: bool,
 ) -> (T, T) {
     let descent = descent_of(grad, param, weight_decay, maximize);
     let sum = state_sum + descent * descent;
@@ -44,11 +50,25 @@ impl Default for Adagrad {
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
 pub fn fused_adagrad_<B: Buffer>(
-    param: &mut B, grad: &B, state_sum: &mut B, step: f64, options: &Adagrad,
+    param: &mut B,
+    grad: &B,
+    state_sum: &mut B,
+    step: f64,
+    options: &Adagrad,
 ) -> Result<()> {
     let rate = options.lr / (1.0 + (step - 1.0) * options.lr_decay);
     let (old, sum) = (param.clone(), state_sum.clone());
-    fused_adagrad::out(&old, grad, &sum, rate, options.weight_decay, options.eps, options.maximize, param, state_sum)
+    fused_adagrad::out(
+        &old,
+        grad,
+        &sum,
+        rate,
+        options.weight_decay,
+        options.eps,
+        options.maximize,
+        param,
+        state_sum,
+    )
 }
 
 /// A step of RMSprop: s = α·s + (1−α)·g²; p −= lr·g/(√s + eps).
@@ -59,7 +79,13 @@ pub fn fused_adagrad_<B: Buffer>(
     like(param_out = param, square_avg_out = square_avg)
 )]
 pub fn fused_rmsprop<T: Float>(
-    param: T, grad: T, square_avg: T, #[param] lr: T, #[param] alpha: T, #[param] weight: T, #[param] eps: T,
+    param: T,
+    grad: T,
+    square_avg: T,
+    #[param] lr: T,
+    #[param] alpha: T,
+    #[param] weight: T,
+    #[param] eps: T,
     #[param] weight_decay: T,
 ) -> (T, T) {
     let descent = descent_of(grad, param, weight_decay, false);
@@ -76,8 +102,16 @@ pub fn fused_rmsprop<T: Float>(
     like(param_out = param, square_avg_out = square_avg, momentum_buffer_out = momentum_buffer)
 )]
 pub fn fused_rmsprop_momentum<T: Float>(
-    param: T, grad: T, square_avg: T, momentum_buffer: T, #[param] lr: T, #[param] alpha: T, #[param] weight: T,
-    #[param] eps: T, #[param] weight_decay: T, #[param] momentum: T,
+    param: T,
+    grad: T,
+    square_avg: T,
+    momentum_buffer: T,
+    #[param] lr: T,
+    #[param] alpha: T,
+    #[param] weight: T,
+    #[param] eps: T,
+    #[param] weight_decay: T,
+    #[param] momentum: T,
 ) -> (T, T, T) {
     let descent = descent_of(grad, param, weight_decay, false);
     let square = alpha * square_avg + weight * descent * descent;
@@ -93,8 +127,15 @@ pub fn fused_rmsprop_momentum<T: Float>(
     like(param_out = param, square_avg_out = square_avg, grad_avg_out = grad_avg)
 )]
 pub fn fused_rmsprop_centered<T: Float>(
-    param: T, grad: T, square_avg: T, grad_avg: T, #[param] lr: T, #[param] alpha: T, #[param] weight: T,
-    #[param] eps: T, #[param] weight_decay: T,
+    param: T,
+    grad: T,
+    square_avg: T,
+    grad_avg: T,
+    #[param] lr: T,
+    #[param] alpha: T,
+    #[param] weight: T,
+    #[param] eps: T,
+    #[param] weight_decay: T,
 ) -> (T, T, T) {
     let descent = descent_of(grad, param, weight_decay, false);
     let square = alpha * square_avg + weight * descent * descent;
@@ -114,8 +155,17 @@ pub fn fused_rmsprop_centered<T: Float>(
     )
 )]
 pub fn fused_rmsprop_centered_momentum<T: Float>(
-    param: T, grad: T, square_avg: T, grad_avg: T, momentum_buffer: T, #[param] lr: T, #[param] alpha: T,
-    #[param] weight: T, #[param] eps: T, #[param] weight_decay: T, #[param] momentum: T,
+    param: T,
+    grad: T,
+    square_avg: T,
+    grad_avg: T,
+    momentum_buffer: T,
+    #[param] lr: T,
+    #[param] alpha: T,
+    #[param] weight: T,
+    #[param] eps: T,
+    #[param] weight_decay: T,
+    #[param] momentum: T,
 ) -> (T, T, T, T) {
     let descent = descent_of(grad, param, weight_decay, false);
     let square = alpha * square_avg + weight * descent * descent;
@@ -150,25 +200,74 @@ impl Default for RmsProp {
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
 pub fn fused_rmsprop_<B: Buffer>(
-    param: &mut B, grad: &B, square_avg: &mut B, grad_avg: Option<&mut B>, momentum_buffer: Option<&mut B>,
+    param: &mut B,
+    grad: &B,
+    square_avg: &mut B,
+    grad_avg: Option<&mut B>,
+    momentum_buffer: Option<&mut B>,
     options: &RmsProp,
 ) -> Result<()> {
     let RmsProp { lr, alpha, eps, weight_decay, momentum } = *options;
     let weight = 1.0 - alpha;
     let (old, square) = (param.clone(), square_avg.clone());
     match (grad_avg, momentum_buffer) {
-        (None, None) => fused_rmsprop::out(&old, grad, &square, lr, alpha, weight, eps, weight_decay, param, square_avg),
+        (None, None) => {
+            fused_rmsprop::out(&old, grad, &square, lr, alpha, weight, eps, weight_decay, param, square_avg)
+        }
         (None, Some(buffer)) => {
             let mean = buffer.clone();
-            fused_rmsprop_momentum::out(&old, grad, &square, &mean, lr, alpha, weight, eps, weight_decay, momentum, param, square_avg, buffer)
+            fused_rmsprop_momentum::out(
+                &old,
+                grad,
+                &square,
+                &mean,
+                lr,
+                alpha,
+                weight,
+                eps,
+                weight_decay,
+                momentum,
+                param,
+                square_avg,
+                buffer,
+            )
         }
         (Some(average), None) => {
             let center = average.clone();
-            fused_rmsprop_centered::out(&old, grad, &square, &center, lr, alpha, weight, eps, weight_decay, param, square_avg, average)
+            fused_rmsprop_centered::out(
+                &old,
+                grad,
+                &square,
+                &center,
+                lr,
+                alpha,
+                weight,
+                eps,
+                weight_decay,
+                param,
+                square_avg,
+                average,
+            )
         }
         (Some(average), Some(buffer)) => {
             let (center, mean) = (average.clone(), buffer.clone());
-            fused_rmsprop_centered_momentum::out(&old, grad, &square, &center, &mean, lr, alpha, weight, eps, weight_decay, momentum, param, square_avg, average, buffer)
+            fused_rmsprop_centered_momentum::out(
+                &old,
+                grad,
+                &square,
+                &center,
+                &mean,
+                lr,
+                alpha,
+                weight,
+                eps,
+                weight_decay,
+                momentum,
+                param,
+                square_avg,
+                average,
+                buffer,
+            )
         }
     }
 }
@@ -181,8 +280,15 @@ pub fn fused_rmsprop_<B: Buffer>(
     like(param_out = param, square_avg_out = square_avg, acc_delta_out = acc_delta)
 )]
 pub fn fused_adadelta<T: Float>(
-    param: T, grad: T, square_avg: T, acc_delta: T, #[param] lr: T, #[param] rho: T, #[param] weight: T,
-    #[param] eps: T, #[param] weight_decay: T,
+    param: T,
+    grad: T,
+    square_avg: T,
+    acc_delta: T,
+    #[param] lr: T,
+    #[param] rho: T,
+    #[param] weight: T,
+    #[param] eps: T,
+    #[param] weight_decay: T,
 ) -> (T, T, T) {
     let descent = descent_of(grad, param, weight_decay, false);
     let square = rho * square_avg + weight * descent * descent;
@@ -195,8 +301,28 @@ pub fn fused_adadelta<T: Float>(
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
 pub fn fused_adadelta_<B: Buffer>(
-    param: &mut B, grad: &B, square_avg: &mut B, acc_delta: &mut B, lr: f64, rho: f64, eps: f64, weight_decay: f64,
+    param: &mut B,
+    grad: &B,
+    square_avg: &mut B,
+    acc_delta: &mut B,
+    lr: f64,
+    rho: f64,
+    eps: f64,
+    weight_decay: f64,
 ) -> Result<()> {
     let (old, square, delta) = (param.clone(), square_avg.clone(), acc_delta.clone());
-    fused_adadelta::out(&old, grad, &square, &delta, lr, rho, 1.0 - rho, eps, weight_decay, param, square_avg, acc_delta)
+    fused_adadelta::out(
+        &old,
+        grad,
+        &square,
+        &delta,
+        lr,
+        rho,
+        1.0 - rho,
+        eps,
+        weight_decay,
+        param,
+        square_avg,
+        acc_delta,
+    )
 }

@@ -8,7 +8,11 @@ use crate::prelude::*;
 /// Matches `torch._fused_sgd_` without momentum.
 #[pointwise_dynamic(promote = default(param, grad), outputs(param_out), like(param_out = param))]
 pub fn fused_sgd<T: Float>(
-    param: T, grad: T, #[param] lr: T, #[param] weight_decay: T, #[param] maximize: bool,
+    param: T,
+    grad: T,
+    #[param] lr: T,
+    #[param] weight_decay: T,
+    #[param] maximize: bool,
 ) -> T {
     param - lr * descent_of(grad, param, weight_decay, maximize)
 }
@@ -20,7 +24,13 @@ pub fn fused_sgd<T: Float>(
     promote = default(param, grad), outputs(param_out, grad_out), like(param_out = param, grad_out = grad)
 )]
 pub fn fused_sgd_scaled<T: Float>(
-    param: T, grad: T, grad_scale: T, found_inf: T, #[param] lr: T, #[param] weight_decay: T, #[param] maximize: bool,
+    param: T,
+    grad: T,
+    grad_scale: T,
+    found_inf: T,
+    #[param] lr: T,
+    #[param] weight_decay: T,
+    #[param] maximize: bool,
 ) -> (T, T) {
     let unscaled = grad / grad_scale;
     let moved = param - lr * descent_of(unscaled, param, weight_decay, maximize);
@@ -30,7 +40,12 @@ pub fn fused_sgd_scaled<T: Float>(
 /// The new momentum and the direction of the step.
 #[device_fn]
 fn momentum_of<T: Float>(
-    descent: T, momentum_buffer: T, momentum: T, dampening: T, nesterov: bool, is_first_step: bool,
+    descent: T,
+    momentum_buffer: T,
+    momentum: T,
+    dampening: T,
+    nesterov: bool,
+    is_first_step: bool,
 ) -> (T, T) {
     let mean = if is_first_step { descent } else { momentum * momentum_buffer + (1 - dampening) * descent };
     (mean, if nesterov { descent + momentum * mean } else { mean })
@@ -45,11 +60,20 @@ fn momentum_of<T: Float>(
     like(param_out = param, momentum_buffer_out = momentum_buffer)
 )]
 pub fn fused_sgd_momentum<T: Float>(
-    param: T, grad: T, momentum_buffer: T, #[param] lr: T, #[param] weight_decay: T, #[param] momentum: T,
-    #[param] dampening: T, #[param] nesterov: bool, #[param] maximize: bool, #[param] is_first_step: bool,
+    param: T,
+    grad: T,
+    momentum_buffer: T,
+    #[param] lr: T,
+    #[param] weight_decay: T,
+    #[param] momentum: T,
+    #[param] dampening: T,
+    #[param] nesterov: bool,
+    #[param] maximize: bool,
+    #[param] is_first_step: bool,
 ) -> (T, T) {
     let descent = descent_of(grad, param, weight_decay, maximize);
-    let (mean, direction) = momentum_of(descent, momentum_buffer, momentum, dampening, nesterov, is_first_step);
+    let (mean, direction) =
+        momentum_of(descent, momentum_buffer, momentum, dampening, nesterov, is_first_step);
     (param - lr * direction, mean)
 }
 
@@ -61,13 +85,23 @@ pub fn fused_sgd_momentum<T: Float>(
     like(param_out = param, grad_out = grad, momentum_buffer_out = momentum_buffer)
 )]
 pub fn fused_sgd_momentum_scaled<T: Float>(
-    param: T, grad: T, momentum_buffer: T, grad_scale: T, found_inf: T, #[param] lr: T, #[param] weight_decay: T,
-    #[param] momentum: T, #[param] dampening: T, #[param] nesterov: bool, #[param] maximize: bool,
+    param: T,
+    grad: T,
+    momentum_buffer: T,
+    grad_scale: T,
+    found_inf: T,
+    #[param] lr: T,
+    #[param] weight_decay: T,
+    #[param] momentum: T,
+    #[param] dampening: T,
+    #[param] nesterov: bool,
+    #[param] maximize: bool,
     #[param] is_first_step: bool,
 ) -> (T, T, T) {
     let unscaled = grad / grad_scale;
     let descent = descent_of(unscaled, param, weight_decay, maximize);
-    let (mean, direction) = momentum_of(descent, momentum_buffer, momentum, dampening, nesterov, is_first_step);
+    let (mean, direction) =
+        momentum_of(descent, momentum_buffer, momentum, dampening, nesterov, is_first_step);
     if found_inf == 1 { (param, grad, momentum_buffer) } else { (param - lr * direction, unscaled, mean) }
 }
 
@@ -102,19 +136,62 @@ impl Default for Sgd {
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
 pub fn fused_sgd_<B: Buffer>(
-    param: &mut B, grad: &mut B, momentum_buffer: Option<&mut B>, is_first_step: bool, options: &Sgd,
+    param: &mut B,
+    grad: &mut B,
+    momentum_buffer: Option<&mut B>,
+    is_first_step: bool,
+    options: &Sgd,
     scaling: Option<Scaling<'_, B>>,
 ) -> Result<()> {
     let Sgd { lr, weight_decay, momentum, dampening, nesterov, maximize } = *options;
     let (old, slope) = (param.clone(), grad.clone());
     match (momentum_buffer, scaling) {
         (None, None) => fused_sgd::out(&old, &slope, lr, weight_decay, maximize, param),
-        (None, Some(scaling)) => fused_sgd_scaled::out(&old, &slope, scaling.grad_scale, scaling.found_inf, lr, weight_decay, maximize, param, grad),
+        (None, Some(scaling)) => fused_sgd_scaled::out(
+            &old,
+            &slope,
+            scaling.grad_scale,
+            scaling.found_inf,
+            lr,
+            weight_decay,
+            maximize,
+            param,
+            grad,
+        ),
         (Some(buffer), scaling) => {
             let mean = buffer.clone();
             match scaling {
-                None => fused_sgd_momentum::out(&old, &slope, &mean, lr, weight_decay, momentum, dampening, nesterov, maximize, is_first_step, param, buffer),
-                Some(scaling) => fused_sgd_momentum_scaled::out(&old, &slope, &mean, scaling.grad_scale, scaling.found_inf, lr, weight_decay, momentum, dampening, nesterov, maximize, is_first_step, param, grad, buffer),
+                None => fused_sgd_momentum::out(
+                    &old,
+                    &slope,
+                    &mean,
+                    lr,
+                    weight_decay,
+                    momentum,
+                    dampening,
+                    nesterov,
+                    maximize,
+                    is_first_step,
+                    param,
+                    buffer,
+                ),
+                Some(scaling) => fused_sgd_momentum_scaled::out(
+                    &old,
+                    &slope,
+                    &mean,
+                    scaling.grad_scale,
+                    scaling.found_inf,
+                    lr,
+                    weight_decay,
+                    momentum,
+                    dampening,
+                    nesterov,
+                    maximize,
+                    is_first_step,
+                    param,
+                    grad,
+                    buffer,
+                ),
             }
         }
     }
@@ -127,7 +204,13 @@ pub fn fused_sgd_<B: Buffer>(
     promote = default(param, grad, ax), outputs(param_out, ax_out), like(param_out = param, ax_out = ax)
 )]
 pub fn fused_asgd<T: Float>(
-    param: T, grad: T, ax: T, #[param] eta: T, #[param] mu: T, #[param] shrink: T, #[param] weight_decay: T,
+    param: T,
+    grad: T,
+    ax: T,
+    #[param] eta: T,
+    #[param] mu: T,
+    #[param] shrink: T,
+    #[param] weight_decay: T,
 ) -> (T, T) {
     let descent = descent_of(grad, param, weight_decay, false);
     let moved = param * shrink - eta * descent;
@@ -139,7 +222,13 @@ pub fn fused_asgd<T: Float>(
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
 pub fn fused_asgd_<B: Buffer>(
-    param: &mut B, grad: &B, ax: &mut B, eta: f64, mu: f64, lambd: f64, weight_decay: f64,
+    param: &mut B,
+    grad: &B,
+    ax: &mut B,
+    eta: f64,
+    mu: f64,
+    lambd: f64,
+    weight_decay: f64,
 ) -> Result<()> {
     let (old, mean) = (param.clone(), ax.clone());
     fused_asgd::out(&old, grad, &mean, eta, mu, 1.0 - lambd * eta, weight_decay, param, ax)
@@ -154,10 +243,16 @@ pub fn fused_asgd_<B: Buffer>(
     like(param_out = param, prev_out = prev, step_size_out = step_size)
 )]
 pub fn fused_rprop<T: Float>(
-    param: T, grad: T, prev: T, step_size: T,
-    #[param] eta_minus: T, #[param] eta_plus: T, #[param] least: T, #[param] greatest: T,
+    param: T,
+    grad: T,
+    prev: T,
+    step_size: T,
+    #[param] eta_minus: T,
+    #[param] eta_plus: T,
+    #[param] least: T,
+    #[param] greatest: T,
 ) -> (T, T, T) {
-    let turn = sign::scalar(grad * prev);
+    let turn = grad * prev;
     let factor = if turn > 0 {
         eta_plus
     } else if turn < 0 {
@@ -166,7 +261,7 @@ pub fn fused_rprop<T: Float>(
         1
     };
     let step = clamp::scalar(step_size * factor, least, greatest);
-    let slope = if turn < 0 { 0 } else { grad };
+    let slope: T = if turn < 0 { 0 } else { grad };
     (param - sign::scalar(slope) * step, slope, step)
 }
 
@@ -175,10 +270,27 @@ pub fn fused_rprop<T: Float>(
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
 pub fn fused_rprop_<B: Buffer>(
-    param: &mut B, grad: &B, prev: &mut B, step_size: &mut B, etas: (f64, f64), step_sizes: (f64, f64),
+    param: &mut B,
+    grad: &B,
+    prev: &mut B,
+    step_size: &mut B,
+    etas: (f64, f64),
+    step_sizes: (f64, f64),
 ) -> Result<()> {
     let (old, last, step) = (param.clone(), prev.clone(), step_size.clone());
-    fused_rprop::out(&old, grad, &last, &step, etas.0, etas.1, step_sizes.0, step_sizes.1, param, prev, step_size)
+    fused_rprop::out(
+        &old,
+        grad,
+        &last,
+        &step,
+        etas.0,
+        etas.1,
+        step_sizes.0,
+        step_sizes.1,
+        param,
+        prev,
+        step_size,
+    )
 }
 
 /// A step of Lion: p −= lr·(sign(β₁m + (1−β₁)g) + weight_decay·p); m = β₂m + (1−β₂)g.
@@ -187,8 +299,15 @@ pub fn fused_rprop_<B: Buffer>(
     like(param_out = param, exp_avg_out = exp_avg)
 )]
 pub fn fused_lion<T: Float>(
-    param: T, grad: T, exp_avg: T, #[param] lr: T, #[param] beta1: T, #[param] weight1: T, #[param] beta2: T,
-    #[param] weight2: T, #[param] weight_decay: T,
+    param: T,
+    grad: T,
+    exp_avg: T,
+    #[param] lr: T,
+    #[param] beta1: T,
+    #[param] weight1: T,
+    #[param] beta2: T,
+    #[param] weight2: T,
+    #[param] weight_decay: T,
 ) -> (T, T) {
     let direction = sign::scalar(beta1 * exp_avg + weight1 * grad);
     (param - lr * (direction + weight_decay * param), beta2 * exp_avg + weight2 * grad)
@@ -199,8 +318,25 @@ pub fn fused_lion<T: Float>(
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
 pub fn fused_lion_<B: Buffer>(
-    param: &mut B, grad: &B, exp_avg: &mut B, lr: f64, betas: (f64, f64), weight_decay: f64,
+    param: &mut B,
+    grad: &B,
+    exp_avg: &mut B,
+    lr: f64,
+    betas: (f64, f64),
+    weight_decay: f64,
 ) -> Result<()> {
     let (old, mean) = (param.clone(), exp_avg.clone());
-    fused_lion::out(&old, grad, &mean, lr, betas.0, 1.0 - betas.0, betas.1, 1.0 - betas.1, weight_decay, param, exp_avg)
+    fused_lion::out(
+        &old,
+        grad,
+        &mean,
+        lr,
+        betas.0,
+        1.0 - betas.0,
+        betas.1,
+        1.0 - betas.1,
+        weight_decay,
+        param,
+        exp_avg,
+    )
 }

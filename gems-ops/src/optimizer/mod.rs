@@ -17,11 +17,17 @@ pub use scaling::*;
 
 use crate::prelude::*;
 
-/// The gradient to descend along: turned for `maximize`, with the decay of the weights added.
+/// The gradient to descend along: turned for `maximize`.
+#[device_fn]
+fn downhill<T: Float>(grad: T, maximize: bool) -> T {
+    if maximize { -grad } else { grad }
+}
+
+/// [`downhill`] with the decay of the weights added.
 #[device_fn]
 fn descent_of<T: Float>(grad: T, param: T, weight_decay: T, maximize: bool) -> T {
-    let downhill = if maximize { -grad } else { grad };
-    if weight_decay == 0 { downhill } else { downhill + weight_decay * param }
+    let descent = downhill(grad, maximize);
+    if weight_decay == 0 { descent } else { descent + weight_decay * param }
 }
 
 /// Loss scaling of a step: the gradient is divided by `grad_scale` and stored back; where `found_inf` is 1, nothing
