@@ -122,7 +122,10 @@ fn facts_are_what_the_options_say() {
     assert!(!def.params[1].accepts.contains(DType::F32));
     assert_eq!((def.promote.kind, def.promote.compute), (Kind::Default, Compute::OpMath));
     assert!(def.dtypes.contains(DType::BF16) && !def.dtypes.contains(DType::I32));
-    assert_eq!(split::DEF.outputs.iter().map(|output| output.name).collect::<Vec<_>>(), ["mantissa", "exponent"]);
+    assert_eq!(
+        split::DEF.outputs.iter().map(|output| output.name).collect::<Vec<_>>(),
+        ["mantissa", "exponent"]
+    );
     assert!((swiglu::DEF.cpu)(DType::F64).is_some());
     assert!((swiglu::DEF.cpu)(DType::I32).is_none());
 }

@@ -25,7 +25,12 @@ pub fn compare(expected: &StridedBuffer, got: &StridedBuffer, bound: Bound) -> R
             let parts = |x: &StridedBuffer| {
                 wide(x).map(|values| values.iter().flat_map(|z| [z.re, z.im]).collect::<Vec<_>>())
             };
-            differ(&parts(expected).map_err(text)?, &parts(got).map_err(text)?, bound, expected.dtype().real())
+            differ(
+                &parts(expected).map_err(text)?,
+                &parts(got).map_err(text)?,
+                bound,
+                expected.dtype().real(),
+            )
         }
         dtype if dtype.is_float() => {
             let wide = |x: &StridedBuffer| cast(x, DType::F64)?.to_vec::<f64>();

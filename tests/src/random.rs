@@ -97,7 +97,19 @@ impl Random {
     /// Too large for memory.
     pub fn values(&mut self, dtype: DType, n: usize) -> StridedBuffer {
         const SPECIAL: [f64; 14] = [
-            0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.5, 1e-30, -1e30, 65504.0, 448.0, 127.0,
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+            0.5,
+            1e-30,
+            -1e30,
+            65504.0,
+            448.0,
+            127.0,
             -128.0,
         ];
         if dtype == DType::Bool {
@@ -113,7 +125,8 @@ impl Random {
                     _ => self.below(41) as i64 - 20,
                 })
                 .collect();
-            return cast(&StridedBuffer::from_slice(&values, &[n]).expect("small"), dtype).expect("any dtype");
+            return cast(&StridedBuffer::from_slice(&values, &[n]).expect("small"), dtype)
+                .expect("any dtype");
         }
         let mut value = || {
             if self.chance(10) {
@@ -125,7 +138,8 @@ impl Random {
         };
         if dtype.is_complex() {
             let values: Vec<_> = (0..n).map(|_| num_complex::Complex::new(value(), value())).collect();
-            return cast(&StridedBuffer::from_slice(&values, &[n]).expect("small"), dtype).expect("any dtype");
+            return cast(&StridedBuffer::from_slice(&values, &[n]).expect("small"), dtype)
+                .expect("any dtype");
         }
         let values: Vec<f64> = (0..n).map(|_| value()).collect();
         cast(&StridedBuffer::from_slice(&values, &[n]).expect("small"), dtype).expect("any dtype")

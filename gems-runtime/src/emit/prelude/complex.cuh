@@ -79,10 +79,14 @@ __device__ __forceinline__ f64 larger_part(c128 z) {
   return re < im ? im : re;
 }
 
-//@ smith_part
+//@ smith_part : abs(f64)
 __device__ __forceinline__ f64 smith_part(f64 p, f64 q, c128 y, f64 ratio, f64 divisor) {
   // (p + q * ratio) / divisor, where ratio = y.im / y.re may have underflowed.
-  if (ratio == 0) return (p + y.im * (q / y.re)) / divisor;
+  if (ratio == 0) {
+    // Multiplying first cannot overflow here, dividing first can.
+    f64 rest = abs(q) > 1 ? q * y.im / y.re : y.im * (q / y.re);
+    return (p + rest) / divisor;
+  }
   f64 product = q * ratio;
   return product == 0 ? p / divisor + q / divisor * ratio : (p + product) / divisor;
 }
@@ -150,10 +154,9 @@ __device__ __forceinline__ c128 rsqrt(c128 z) {
   return recip(sqrt(z));
 }
 
-//@ polar : sin(f64) cos(f64) limits(f64)
-__device__ __forceinline__ c128 polar(f64 full, f64 half, f64 angle) {
-  // full * (cos, sin), where half * half = full even if that overflows.
-  f64 s = sin(angle), c = cos(angle);
+//@ polar : limits(f64)
+__device__ __forceinline__ c128 polar(f64 full, f64 half, f64 c, f64 s) {
+  // full * (c, s), where half * half = full even if that overflows.
   if (full == limits<f64>::INFINITY()) return {half * c * half, half * s * half};
   return {full * c, full * s};
 }
@@ -166,18 +169,22 @@ __device__ __forceinline__ c128 exp_of_no_angle(f64 re) {
   return {re == limits<f64>::INFINITY() ? re : nan, nan};
 }
 
-//@ exp c128 : exp(f64) is_finite(f64) exp_of_no_angle polar
+//@ exp c128 : exp(f64) is_finite(f64) exp_of_no_angle polar sin(f64) cos(f64)
 __device__ __forceinline__ c128 exp(c128 z) {
   if (z.im == 0) return {exp(z.re), z.im};
   if (!is_finite(z.im)) return exp_of_no_angle(z.re);
-  return polar(exp(z.re), exp(0.5 * z.re), z.im);
+  return polar(exp(z.re), exp(0.5 * z.re), cos(z.im), sin(z.im));
 }
 
-//@ exp2 c128 : exp2(f64) is_finite(f64) exp_of_no_angle polar limits(f64)
+//@ exp2 c128 : exp2(f64) is_finite(f64) exp_of_no_angle polar limits(f64) mul_add(f64) sin(f64) cos(f64)
 __device__ __forceinline__ c128 exp2(c128 z) {
   if (z.im == 0) return {exp2(z.re), z.im};
   if (!is_finite(z.im)) return exp_of_no_angle(z.re);
-  return polar(exp2(z.re), exp2(0.5 * z.re), z.im * limits<f64>::LN_2());
+  // The angle and what its rounding lost.
+  const f64 ln_2 = limits<f64>::LN_2(), ln_2_rest = 0x1.abc9e3b39803fp-56;
+  f64 angle = z.im * ln_2, rest = mul_add(z.im, ln_2, -angle) + z.im * ln_2_rest;
+  f64 s = sin(angle), c = cos(angle);
+  return polar(exp2(z.re), exp2(0.5 * z.re), c - rest * s, s + rest * c);
 }
 
 //@ exp_m1 c128 : exp(c128) exp_m1(f64) is_finite(f64) sin(f64) cos(f64) exp(f64)

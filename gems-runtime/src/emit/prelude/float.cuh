@@ -238,7 +238,7 @@ __device__ __forceinline__ f64 mul_add(f64 x, f64 a, f64 b) {
   return ::fma(x, a, b);
 }
 
-//@ next_after float : to_bits(T) from_bits(T) abs(T)
+//@ next_after float : to_bits(T) from_bits(T)
 __device__ __forceinline__ T next_after(T x, T y) {
   if (x != x || y != y) return x + y;
   if (x == y) return y;

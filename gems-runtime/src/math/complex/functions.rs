@@ -72,7 +72,9 @@ pub(super) fn smith(x: C128, y: C128) -> C128 {
 /// (p + q·ratio) / divisor, where ratio = y.im / y.re may have underflowed.
 fn smith_part(p: f64, q: f64, y: C128, ratio: f64, divisor: f64) -> f64 {
     if ratio == 0.0 {
-        return (p + y.im * (q / y.re)) / divisor;
+        // Multiplying first cannot overflow here, dividing first can.
+        let rest = if q.abs() > 1.0 { q * y.im / y.re } else { y.im * (q / y.re) };
+        return (p + rest) / divisor;
     }
     let product = q * ratio;
     if product == 0.0 { p / divisor + q / divisor * ratio } else { (p + product) / divisor }
@@ -119,9 +121,8 @@ pub(super) fn rsqrt(z: C128) -> C128 {
     recip(sqrt(z))
 }
 
-/// full·(cos angle, sin angle), where half² = full even if that overflows.
-fn polar(full: f64, half: f64, angle: f64) -> C128 {
-    let (sin, cos) = (angle.sin(), angle.cos());
+/// full·(cos, sin), where half² = full even if that overflows.
+fn polar(full: f64, half: f64, cos: f64, sin: f64) -> C128 {
     if full == INF { c(half * cos * half, half * sin * half) } else { c(full * cos, full * sin) }
 }
 
@@ -143,8 +144,11 @@ pub(super) fn exp(z: C128) -> C128 {
     if !z.im.is_finite() {
         return exp_of_no_angle(z.re);
     }
-    polar(z.re.exp(), (0.5 * z.re).exp(), z.im)
+    polar(z.re.exp(), (0.5 * z.re).exp(), z.im.cos(), z.im.sin())
 }
+
+/// ln 2 − LN_2.
+const LN_2_REST: f64 = 2.319_046_813_846_299_6e-17;
 
 pub(super) fn exp2(z: C128) -> C128 {
     if z.im == 0.0 {
@@ -153,7 +157,11 @@ pub(super) fn exp2(z: C128) -> C128 {
     if !z.im.is_finite() {
         return exp_of_no_angle(z.re);
     }
-    polar(z.re.exp2(), (0.5 * z.re).exp2(), z.im * LN_2)
+    // The angle and what its rounding lost.
+    let angle = z.im * LN_2;
+    let rest = z.im.mul_add(LN_2, -angle) + z.im * LN_2_REST;
+    let (sin, cos) = (angle.sin(), angle.cos());
+    polar(z.re.exp2(), (0.5 * z.re).exp2(), cos - rest * sin, sin + rest * cos)
 }
 
 pub(super) fn exp_m1(z: C128) -> C128 {

@@ -5,6 +5,8 @@
 //! Division and the functions of the narrow type are computed in the wide one and rounded once.
 
 mod functions;
+#[cfg(test)]
+mod tests;
 
 use super::{Analytic, Cast, Number};
 use num_complex::Complex;

@@ -163,6 +163,9 @@ pub(super) fn differences(got: &Elements, agrees: impl Fn(usize, Value) -> bool 
     })
 }
 
+/// Indices of further differences that a reason names.
+const SHOWN: usize = 64;
+
 /// The verdict on the values of one result: every difference must be listed.
 pub(super) fn judge(
     got: &Elements,
@@ -175,9 +178,11 @@ pub(super) fn judge(
     let unlisted: Vec<usize> = differences.iter().copied().filter(|index| !is_listed(index)).collect();
     match (unlisted.first(), differences.first(), known) {
         (Some(&index), _, _) => {
-            let more = match unlisted.len() - 1 {
-                0 => String::new(),
-                more => format!(", and {more} more"),
+            let others: Vec<_> = unlisted.iter().skip(1).take(SHOWN).map(ToString::to_string).collect();
+            let more = match unlisted.len().saturating_sub(1 + SHOWN) {
+                _ if others.is_empty() => String::new(),
+                0 => format!("; also {}", others.join(", ")),
+                more => format!("; also {} and {more} more", others.join(", ")),
             };
             let place =
                 if shape.len() > 1 { format!(" {:?}", position(index, shape)) } else { String::new() };
@@ -218,6 +223,7 @@ pub(super) fn worse(a: Verdict, b: Verdict) -> Verdict {
 
 #[cfg(test)]
 mod tests {
+    use super::super::known::Known;
     use super::*;
     use gems_ops::device::Device;
     use gems_ops::layout::Layout;
@@ -335,7 +341,26 @@ mod tests {
         let differing = differences(&got, |index, value| value == want(index));
         assert_eq!(differing, [4, 5]);
         let Verdict::Failed(reason) = judge(&got, want, &differing, &[2, 3], None) else { panic!("passed") };
-        assert_eq!(reason, "element 4 [1, 1]: got 5, expected 0, and 1 more");
+        assert_eq!(reason, "element 4 [1, 1]: got 5, expected 0; also 5");
+    }
+
+    #[test]
+    fn listed_elements_may_differ_and_no_others() {
+        let known = |elements: &str| {
+            let text = format!(
+                "[[difference]]\ncase = \"a\"\ndeparture = 7\nreason = \"zeros\"\nelements = {elements}"
+            );
+            Known::parse(&text).unwrap()
+        };
+        let got = Elements::new(vec![1, 2, 3], DType::U8, Layout::contiguous(&[3]).unwrap());
+        let judged = |elements: &str, differing: &[usize]| {
+            judge(&got, |_| Value::Int(0), differing, &[3], known(elements).entry("a", 0))
+        };
+        assert_eq!(judged("[0, 2]", &[2]), Verdict::Known("departure 7: zeros".into()));
+        assert_eq!(judged("[0, 2]", &[]), Verdict::Passed);
+        assert!(
+            matches!(judged("[0, 2]", &[1, 2]), Verdict::Failed(reason) if reason.starts_with("element 1:"))
+        );
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Known {
         Known::parse(&text).map_err(|what| Failure::of_file(&path, what))
     }
 
-    fn parse(text: &str) -> Result<Known, String> {
+    pub(super) fn parse(text: &str) -> Result<Known, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
         let mut entries = BTreeMap::new();
         for entry in file.difference {
@@ -159,6 +159,11 @@ mod tests {
             let error = Known::parse(&text).unwrap_err();
             assert!(error.contains(message), "{error}");
         }
+    }
+
+    #[test]
+    fn the_projects_own_file_is_sound() {
+        assert!(!Known::load(None, Path::new("nowhere/cases.json")).unwrap().entries.is_empty());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! The formats and the rule by which a case passes are those of tests/data/FORMAT.md.
 
+mod call;
 mod case;
 mod compare;
 mod faults;
@@ -16,6 +17,7 @@ mod torch;
 use crate::ReplayArgs;
 use crate::elements::Elements;
 use crate::failure::{Failure, Outcome};
+use call::{Call, Given};
 use case::{Argument, Cases, TorchCase};
 use compare::{Form, Rule, Tolerance};
 use gems_ops::buffer::{StridedBuffer, SymbolicBuffer};
@@ -27,7 +29,7 @@ use std::fs;
 use std::io::Write;
 use std::process::ExitCode;
 use subject::{Stop, Subject};
-use torch::{Call, Given, short_name};
+use torch::{name_in_source, short_name};
 
 /// How cases are replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -142,7 +144,8 @@ fn torch_results<B: Subject>(case: &TorchCase, device: Device) -> Result<Vec<B>,
     let given = |argument| given::<B>(argument, device);
     let positional = case.args.iter().map(given).collect::<Result<_, _>>()?;
     let keywords = case.kwargs.iter().map(|(name, argument)| Ok((name.as_str(), given(argument)?)));
-    let call = Call::bind(&case.op, positional, keywords.collect::<Result<_, Stop>>()?)?;
+    let name = name_in_source(&case.op, &case.source);
+    let call = Call::bind(name, positional, keywords.collect::<Result<_, Stop>>()?)?;
     run(&call)
 }
 
