@@ -128,14 +128,13 @@ impl Output<'_> {
     /// impl erfcx { DEVICE }
     /// ```
     fn device_fn(&self, device: &TokenStream, formula: &TokenStream) -> TokenStream {
-        let Signature { cfgs, doc_options, .. } = self.signature;
+        let Signature { cfgs, .. } = self.signature;
         let (name, vis, private) = (self.signature.name(), &self.signature.item.vis, self.private);
         let docs = interface::docs(self.signature);
         let function = self.formula(name, formula);
         let home = self.home("The device form of");
         quote! {
             #docs
-            #(#doc_options)*
             #(#cfgs)*
             #function
             #home

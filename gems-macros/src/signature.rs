@@ -12,7 +12,7 @@ use crate::errors::{Errors, choices};
 use crate::types::{self, Generic, Trait, Type};
 
 /// Most parameters of an op; the CPU loop's tuples end there.
-const MAX_PARAMS: usize = 16;
+const MAX_PARAMS: usize = 17;
 /// Most results of a function; the prelude's tuples end there.
 const MAX_OUTPUTS: usize = 8;
 

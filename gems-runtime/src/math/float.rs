@@ -68,6 +68,16 @@ macro_rules! float {
             fn abs(self) -> $ty {
                 self.abs()
             }
+
+            #[inline(always)]
+            fn re(self) -> $ty {
+                self
+            }
+
+            #[inline(always)]
+            fn im(self) -> $ty {
+                0.0
+            }
         }
 
         impl Real for $ty {
@@ -152,6 +162,11 @@ macro_rules! float {
             const FRAC_1_SQRT_2: $ty = std::$ty::consts::FRAC_1_SQRT_2;
             const FRAC_2_SQRT_PI: $ty = std::$ty::consts::FRAC_2_SQRT_PI;
             const FRAC_PI_2: $ty = std::$ty::consts::FRAC_PI_2;
+
+            #[inline(always)]
+            fn to_complex(self, im: $ty) -> Complex<$ty> {
+                Complex::new(self, im)
+            }
 
             #[inline(always)]
             fn floor(self) -> $ty {
@@ -284,6 +299,17 @@ macro_rules! float {
             #[inline(always)]
             fn recip(self) -> $ty {
                 1.0 / self
+            }
+
+            #[inline(always)]
+            fn arg(self) -> $ty {
+                if self.is_nan() {
+                    self
+                } else if self < 0.0 {
+                    $ty::PI
+                } else {
+                    0.0
+                }
             }
 
             #[inline(always)]

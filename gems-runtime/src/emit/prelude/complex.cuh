@@ -28,6 +28,51 @@ __device__ __forceinline__ R abs(T z) {
   return hypot(z.re, z.im);
 }
 
+//@ re bool,int,float
+__device__ __forceinline__ T re(T x) {
+  return x;
+}
+
+//@ re c64,c128
+__device__ __forceinline__ R re(T z) {
+  return z.re;
+}
+
+//@ im bool,int,float
+__device__ __forceinline__ T im(T x) {
+  return T(0);
+}
+
+//@ im c64,c128
+__device__ __forceinline__ R im(T z) {
+  return z.im;
+}
+
+//@ conj bool,int,float
+__device__ __forceinline__ T conj(T x) {
+  return x;
+}
+
+//@ conj c64,c128
+__device__ __forceinline__ T conj(T z) {
+  return {z.re, -z.im};
+}
+
+//@ arg float : limits(T)
+__device__ __forceinline__ T arg(T x) {
+  return x != x ? x : x < 0 ? limits<T>::PI() : T(0);
+}
+
+//@ arg c64,c128 : atan2(R)
+__device__ __forceinline__ R arg(T z) {
+  return atan2(z.im, z.re);
+}
+
+//@ to_complex float : complex
+__device__ __forceinline__ complex<T> to_complex(T re, T im) {
+  return complex<T>(re, im);
+}
+
 //@ larger_part : abs(f64)
 __device__ __forceinline__ f64 larger_part(c128 z) {
   f64 re = abs(z.re), im = abs(z.im);

@@ -65,6 +65,21 @@ macro_rules! number {
                 let $z = self;
                 $abs
             }
+
+            #[inline(always)]
+            fn re(self) -> $part {
+                self.re
+            }
+
+            #[inline(always)]
+            fn im(self) -> $part {
+                self.im
+            }
+
+            #[inline(always)]
+            fn conj(self) -> $ty {
+                $ty::new(self.re, -self.im)
+            }
         }
     };
 }
@@ -95,6 +110,11 @@ macro_rules! analytic {
                 C128::new(value, 0.0)
             }
 
+            #[inline(always)]
+            fn arg(self) -> f64 {
+                self.im.atan2(self.re)
+            }
+
             $(
                 #[inline]
                 fn $name(self) -> C128 {
@@ -107,6 +127,11 @@ macro_rules! analytic {
             #[inline(always)]
             fn from_float(value: f64) -> C64 {
                 C64::new(f32::from_float(value), 0.0)
+            }
+
+            #[inline(always)]
+            fn arg(self) -> f32 {
+                self.im.atan2(self.re)
             }
 
             $(
