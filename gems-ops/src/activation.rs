@@ -36,9 +36,5 @@ pub fn gelu_tanh<T: Float>(input: T) -> T {
 #[pointwise_dynamic(promote = default(input))]
 pub fn silu<T: Float>(input: T) -> T {
     let decay = (-input.abs()).exp();
-    if input < 0 {
-        if decay == 0 { -0.0 } else { input * decay / (1 + decay) }
-    } else {
-        input / (1 + decay)
-    }
+    if input < 0 { if decay == 0 { -0.0 } else { input * decay / (1 + decay) } } else { input / (1 + decay) }
 }

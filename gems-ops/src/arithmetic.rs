@@ -17,7 +17,7 @@ pub fn abs<T: Number>(input: T) -> T::Real {
 /// Matches `torch.neg`.
 #[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float))]
 pub fn neg<T: Bits>(input: T) -> T {
-    input.bits_neg()
+    input.neg()
 }
 
 /// −1, 0 or 1 by the sign of x; 0 for NaN.

@@ -20,8 +20,15 @@ pub mod trace;
 
 pub mod emit;
 
+pub mod compile;
+pub mod config;
 pub mod device;
 
 #[doc(hidden)]
 pub mod exec;
 
+pub mod interop;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;

@@ -5,6 +5,10 @@
 #include <type_traits>
 #include <utility>
 
+// Macros of <cmath> with the names of members of the prelude.
+#undef NAN
+#undef INFINITY
+
 #define __device__
 #define __global__
 #define __forceinline__ inline

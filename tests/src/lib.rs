@@ -1,4 +1,6 @@
 //! Helpers shared by the test targets.
 
 pub mod cases;
+pub mod compare;
 pub mod host_run;
+pub mod random;

@@ -73,7 +73,7 @@ impl Storage {
         match &*self.0 {
             Memory::Host(_) => Device::Cpu,
             #[cfg(feature = "cuda")]
-            Memory::Cuda(memory) => Device::Cuda(memory.ordinal()),
+            Memory::Cuda(memory) => Device::Cuda(memory.context().ordinal()),
         }
     }
 
@@ -140,7 +140,8 @@ impl HostMemory {
             return Ok(HostMemory { pointer: aligned_dangling(), bytes, owner: Owner::Empty, lock });
         }
         let refused = || {
-            let message = format!("cannot allocate {bytes} bytes of host memory; free buffers or split the call");
+            let message =
+                format!("cannot allocate {bytes} bytes of host memory; free buffers or split the call");
             Error::new(ErrorKind::Memory, message)
         };
         let layout = alloc::Layout::from_size_align(bytes, HOST_ALIGN).map_err(|_| refused())?;

@@ -73,7 +73,12 @@ impl StridedBuffer {
     ///
     /// # Errors
     /// As [`StridedBuffer::zeros`].
-    pub fn full(dtype: DType, shape: &[usize], value: impl Into<Scalar>, device: Device) -> Result<StridedBuffer> {
+    pub fn full(
+        dtype: DType,
+        shape: &[usize],
+        value: impl Into<Scalar>,
+        device: Device,
+    ) -> Result<StridedBuffer> {
         let bytes = value.into().store(dtype);
         let layout = Layout::contiguous(shape)?;
         let element = &bytes[..dtype.size()];
@@ -222,7 +227,8 @@ impl StridedBuffer {
 
     fn check_dtype(&self, asked: DType) -> Result<()> {
         if asked != self.meta.dtype {
-            let message = format!("{} holds {}, not {asked}; convert with `copy`", self.meta, self.meta.dtype);
+            let message =
+                format!("{} holds {}, not {asked}; convert with `copy`", self.meta, self.meta.dtype);
             return Err(Error::new(ErrorKind::DType, message));
         }
         Ok(())

@@ -182,48 +182,19 @@ fn view<B: Buffer>(buffer: &B, layout: Result<Layout<B::Size>>) -> Result<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffer::Meta;
+    use crate::buffer::{Meta, SymbolicBuffer};
     use crate::device::Device;
     use crate::dtype::DType;
-    use crate::error::{Error, ErrorKind};
-    use crate::op::{OpDef, Operand};
+    use crate::error::ErrorKind;
 
-    /// A buffer that is nothing but its metadata.
-    #[derive(Clone, Debug)]
-    struct Shown(Meta);
-
-    impl Buffer for Shown {
-        type Size = usize;
-
-        fn meta(&self) -> &Meta {
-            &self.0
-        }
-
-        fn shape(&self) -> &[usize] {
-            self.0.layout.shape()
-        }
-
-        fn with_layout(&self, layout: Layout) -> Shown {
-            Shown(Meta { layout, ..self.0.clone() })
-        }
-
-        fn run(
-            _: &'static OpDef,
-            _: &[Operand<'_, Shown>],
-            _: Option<DType>,
-        ) -> Result<SmallVec<[Shown; 2]>> {
-            Err(Error::new(ErrorKind::Unsupported, "no op runs here"))
-        }
-
-        fn call_out(_: &'static OpDef, _: &[Operand<'_, Shown>], _: &mut [&mut Shown]) -> Result<()> {
-            Err(Error::new(ErrorKind::Unsupported, "no op runs here"))
-        }
+    fn buffer(dtype: DType, layout: Layout) -> SymbolicBuffer {
+        SymbolicBuffer::with_meta(Meta { dtype, device: Device::Cpu, layout })
     }
 
     #[test]
     fn every_method_is_the_view_of_its_name() {
         let layout = Layout::new(&[3, 4, 1], &[-8, 2, 5], 16).unwrap();
-        let x = Shown(Meta { dtype: DType::I16, device: Device::Cpu, layout: layout.clone() });
+        let x = buffer(DType::I16, layout.clone());
         macro_rules! check {
             ($($method:ident($($argument:expr),*);)*) => {$(
                 let view = x.$method($($argument),*).unwrap();
@@ -251,7 +222,9 @@ mod tests {
         let matrix = x.squeeze_all();
         assert_eq!(matrix.meta().layout, layout.squeeze_all());
         assert_eq!(matrix.t().unwrap().meta().layout, layout.squeeze_all().t().unwrap());
-        let layouts = |pieces: Vec<Shown>| pieces.into_iter().map(|piece| piece.0.layout).collect::<Vec<_>>();
+        let layouts = |pieces: Vec<SymbolicBuffer>| {
+            pieces.into_iter().map(|piece| piece.meta().layout.clone()).collect::<Vec<_>>()
+        };
         assert_eq!(layouts(x.split(1, 3).unwrap()), layout.split(1, 3).unwrap());
         assert_eq!(layouts(x.chunk(1, 3).unwrap()), layout.chunk(1, 3).unwrap());
     }
@@ -259,7 +232,7 @@ mod tests {
     #[test]
     fn errors_of_the_layout_pass_through() {
         let layout = Layout::contiguous(&[2, 3]).unwrap();
-        let x = Shown(Meta { dtype: DType::F32, device: Device::Cpu, layout });
+        let x = buffer(DType::F32, layout);
         assert_eq!(x.select(0, 2).unwrap_err().kind(), ErrorKind::Shape);
     }
 }

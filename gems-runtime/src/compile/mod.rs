@@ -21,7 +21,7 @@ pub use disk::{DiskCache, DiskStats};
 pub use key::Key;
 pub use memory::SingleFlight;
 #[cfg(feature = "cuda")]
-pub use nvrtc::{Nvrtc, OPTIONS, Version};
+pub use nvrtc::{Nvrtc, Version};
 
 use std::sync::{Arc, LazyLock};
 
@@ -29,7 +29,14 @@ use crate::config::Config;
 #[cfg(feature = "cuda")]
 use crate::error::{Error, Result};
 
-/// What compilation did since the process began.
+/// A compiler with its caches; a process has one, and tests and tools make their own.
+#[derive(Debug)]
+pub struct Compiler {
+    memory: SingleFlight<[u8; 32], Arc<Binary>>,
+    disk: DiskCache,
+}
+
+/// What a compiler did since the process began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompileStats {
     /// Binaries held in memory.
@@ -38,69 +45,76 @@ pub struct CompileStats {
     pub disk: DiskStats,
 }
 
-static DISK: LazyLock<DiskCache> = LazyLock::new(|| DiskCache::new(Config::get()));
-static MEMORY: SingleFlight<[u8; 32], Arc<Binary>> = SingleFlight::new();
+impl Compiler {
+    /// The compiler of this process, with the settings of the environment.
+    pub fn get() -> &'static Compiler {
+        static COMPILER: LazyLock<Compiler> = LazyLock::new(|| Compiler::new(Config::get()));
+        &COMPILER
+    }
 
-/// The disk cache of this process.
-#[must_use]
-pub fn disk_cache() -> &'static DiskCache {
-    &DISK
+    /// A compiler with these settings; loads nothing and touches no file.
+    #[must_use]
+    pub fn new(config: &Config) -> Compiler {
+        Compiler { memory: SingleFlight::new(), disk: DiskCache::new(config) }
+    }
+
+    /// The disk cache.
+    #[must_use]
+    pub fn disk(&self) -> &DiskCache {
+        &self.disk
+    }
+
+    /// Counts since the process began.
+    #[must_use]
+    pub fn stats(&self) -> CompileStats {
+        CompileStats { in_memory: self.memory.count(), disk: self.disk.stats() }
+    }
+
+    /// The binary of a source for a device, from memory, from disk, or compiled now; `entry` names the kernel in
+    /// messages.
+    ///
+    /// # Errors
+    /// No NVRTC; a source that it rejects, with its log and where the source was kept.
+    #[cfg(feature = "cuda")]
+    pub fn binary(&self, source: &str, entry: &str, arch: Arch) -> Result<Arc<Binary>> {
+        let nvrtc = Nvrtc::get()?;
+        let target = nvrtc.target(arch)?;
+        let key = Key::new([
+            ("source", source.to_owned()),
+            ("options", nvrtc.options(target).join(" ")),
+            ("nvrtc", nvrtc.version().to_string()),
+        ]);
+        self.memory.get_or_build(&key.hash(), || {
+            let compile = || self.compile(nvrtc, source, entry, target);
+            let bytes = self.disk.get_or_build(&key, || compile().map(|binary| binary.to_bytes()))?;
+            // An intact entry that is no binary: only a foreign writer makes one, and it must not stop the program.
+            Binary::from_bytes(&bytes).map_or_else(compile, Ok).map(Arc::new)
+        })
+    }
+
+    /// Compiles, and on failure keeps the source and says where.
+    #[cfg(feature = "cuda")]
+    fn compile(&self, nvrtc: &Nvrtc, source: &str, entry: &str, target: Target) -> Result<Binary> {
+        let started = std::time::Instant::now();
+        let result = nvrtc.compile_for(source, entry, target);
+        tracing::debug!("compiled {entry} for {} in {} ms", target.arch, started.elapsed().as_millis());
+        result.map_err(|error| {
+            let kept = match self.disk.keep_source(entry, source) {
+                Some(path) => format!("the source is kept in {}", path.display()),
+                None => {
+                    "the source is kept when the kernel cache is on and its folder can be written".to_owned()
+                }
+            };
+            Error::new(error.kind(), format!("{error}\n{kept}"))
+        })
+    }
 }
 
-/// Counts since the process began.
-#[must_use]
-pub fn stats() -> CompileStats {
-    CompileStats { in_memory: MEMORY.count(), disk: DISK.stats() }
-}
-
-/// The binary of a source for a device, from memory, from disk, or compiled now; `entry` names the kernel in messages.
+/// The binary of a source for a device, by the compiler of this process.
 ///
 /// # Errors
-/// No NVRTC; a source that it rejects, with its log and where the source was kept.
+/// As [`Compiler::binary`].
 #[cfg(feature = "cuda")]
 pub fn binary(source: &str, entry: &str, arch: Arch) -> Result<Arc<Binary>> {
-    let nvrtc = Nvrtc::get()?;
-    binary_from(nvrtc, &MEMORY, &DISK, source, entry, arch)
-}
-
-#[cfg(feature = "cuda")]
-fn binary_from(
-    nvrtc: &Nvrtc,
-    memory: &SingleFlight<[u8; 32], Arc<Binary>>,
-    disk: &DiskCache,
-    source: &str,
-    entry: &str,
-    arch: Arch,
-) -> Result<Arc<Binary>> {
-    let target = nvrtc.target(arch)?;
-    let key = Key::new([
-        ("source", source.to_owned()),
-        ("options", OPTIONS.join(" ")),
-        ("target", target.option()),
-        ("nvrtc", nvrtc.version().to_string()),
-    ]);
-    memory.get_or_build(&key.hash(), || {
-        let bytes =
-            disk.get_or_build(&key, || compile(nvrtc, disk, source, entry, arch).map(|b| b.to_bytes()))?;
-        match Binary::from_bytes(&bytes) {
-            Some(binary) => Ok(Arc::new(binary)),
-            // An intact entry that is no binary: only a foreign writer makes one, and it must not stop the program.
-            None => compile(nvrtc, disk, source, entry, arch).map(Arc::new),
-        }
-    })
-}
-
-/// Compiles, and on failure keeps the source and says where.
-#[cfg(feature = "cuda")]
-fn compile(nvrtc: &Nvrtc, disk: &DiskCache, source: &str, entry: &str, arch: Arch) -> Result<Binary> {
-    let started = std::time::Instant::now();
-    let result = nvrtc.compile(source, entry, arch);
-    tracing::debug!("compiled {entry} for {arch} in {} ms", started.elapsed().as_millis());
-    result.map_err(|error| {
-        let kept = match disk.keep_source(entry, source) {
-            Some(path) => format!("the source is kept in {}", path.display()),
-            None => "the source is kept when the kernel cache is on and its folder can be written".to_owned(),
-        };
-        Error::new(error.kind(), format!("{error}\n{kept}"))
-    })
+    Compiler::get().binary(source, entry, arch)
 }

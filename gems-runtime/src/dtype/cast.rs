@@ -189,3 +189,105 @@ impl Scalar {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes<T: bytemuck::NoUninit>(values: &[T]) -> Vec<u8> {
+        bytemuck::cast_slice(values).to_vec()
+    }
+
+    fn converted(from: DType, to: DType, src: &[u8]) -> Vec<u8> {
+        let n = src.len() / from.size();
+        let mut dst = vec![0xaa; n * to.size()];
+        // SAFETY: both vectors have n elements.
+        unsafe { converter(from, to)(src.as_ptr(), dst.as_mut_ptr(), n) };
+        dst
+    }
+
+    #[test]
+    fn casts_may_not_leave_the_category_downward() {
+        let allowed = [(DType::I64, DType::U8), (DType::F64, DType::F16), (DType::Bool, DType::C32)];
+        assert!(allowed.iter().all(|&(from, to)| can_cast(from, to)));
+        let refused = [(DType::F16, DType::I64), (DType::C64, DType::F64), (DType::I8, DType::Bool)];
+        assert!(refused.iter().all(|&(from, to)| !can_cast(from, to)));
+    }
+
+    #[test]
+    fn chunks_convert_by_the_rules() {
+        let floats = bytes(&[1.5_f32, -2.7, f32::NAN, 300.0]);
+        assert_eq!(converted(DType::F32, DType::I16, &floats), bytes(&[1_i16, -2, 0, 300]));
+        assert_eq!(converted(DType::F32, DType::U8, &floats), [1, 0, 0, 255]);
+        assert_eq!(converted(DType::F32, DType::Bool, &floats), [1, 1, 1, 1]);
+        let complex = bytes(&[Complex::new(0.5_f64, -1.0)]);
+        assert_eq!(converted(DType::C128, DType::F8E5M2, &complex), [F8E5M2::from_f32(0.5).to_bits()]);
+    }
+
+    #[test]
+    fn any_byte_but_zero_is_true() {
+        assert_eq!(converted(DType::Bool, DType::Bool, &[0, 1, 2, 255]), [0, 1, 1, 1]);
+        assert_eq!(converted(DType::Bool, DType::I32, &[0, 1, 2, 255]), bytes(&[0_i32, 1, 1, 1]));
+    }
+
+    #[test]
+    fn copies_keep_every_bit() {
+        for dtype in DType::ALL.into_iter().filter(|&dtype| dtype != DType::Bool) {
+            let src: Vec<u8> = (0..=255).flat_map(|byte| [byte, 0x7d, 0xff, byte ^ 0x81]).collect();
+            assert_eq!(converted(dtype, dtype, &src), src, "{dtype}");
+            let n = src.len() / dtype.size();
+            let mut dst = vec![0; src.len()];
+            let step = dtype.size() as isize;
+            // SAFETY: both vectors have n elements.
+            unsafe { gather(dtype, dtype)(src.as_ptr(), step, dst.as_mut_ptr(), n) };
+            assert_eq!(dst, src, "gathered {dtype}");
+            dst.fill(0);
+            // SAFETY: as above.
+            unsafe { scatter(dtype, dtype)(src.as_ptr(), dst.as_mut_ptr(), step, n) };
+            assert_eq!(dst, src, "scattered {dtype}");
+        }
+    }
+
+    #[test]
+    fn strided_runs_convert_as_contiguous_chunks_do() {
+        for from in DType::ALL {
+            for to in DType::ALL {
+                let n = 5;
+                let src: Vec<u8> = (0..n * from.size()).map(|i| (i * 37 + 11) as u8).collect();
+                let want = converted(from, to, &src);
+                // Backwards, with a gap of 3 bytes, so that nothing is aligned.
+                let step = from.size() + 3;
+                let mut spread = vec![0; n * step];
+                for (i, element) in src.chunks(from.size()).enumerate() {
+                    spread[(n - 1 - i) * step..][..from.size()].copy_from_slice(element);
+                }
+                let mut dst = vec![0; n * to.size()];
+                let last = spread.as_ptr().wrapping_add((n - 1) * step);
+                // SAFETY: the run goes from the last place of `spread` to its first; `dst` has n elements.
+                unsafe { gather(from, to)(last, -(step as isize), dst.as_mut_ptr(), n) };
+                assert_eq!(dst, want, "gather {from} to {to}");
+                let step = to.size() + 3;
+                let mut spread = vec![0; n * step];
+                // SAFETY: `spread` has n places, `src` n elements.
+                unsafe { scatter(from, to)(src.as_ptr(), spread.as_mut_ptr(), step as isize, n) };
+                let got: Vec<u8> =
+                    spread.chunks(step).flat_map(|place| &place[..to.size()]).copied().collect();
+                assert_eq!(got, want, "scatter {from} to {to}");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_round_once_into_any_dtype() {
+        let stored = |scalar: Scalar, dtype: DType| scalar.store(dtype)[..dtype.size()].to_vec();
+        assert_eq!(stored(Scalar::I64(300), DType::U8), [44]);
+        assert_eq!(stored(Scalar::I64(-1), DType::U64), bytes(&[u64::MAX]));
+        assert_eq!(stored(Scalar::U64(u64::MAX), DType::U64), bytes(&[u64::MAX]));
+        assert_eq!(stored(Scalar::F64(-1.5), DType::U8), [0]);
+        assert_eq!(stored(Scalar::Bool(true), DType::C64), bytes(&[1_f32, 0.0]));
+        let x = 1.0 + 2_f64.powi(-11) + 2_f64.powi(-40);
+        assert_eq!(stored(Scalar::F64(x), DType::F16), bytes(&[0x3c01_u16]));
+        assert_eq!(stored(Scalar::C128(Complex::new(x, 2.0)), DType::F64), bytes(&[x]));
+        assert_eq!(Scalar::I64(7).store(DType::I32)[4..], [0; 12]);
+    }
+}

@@ -84,3 +84,50 @@ macro_rules! float8 {
 
 float8!(F8E4M3FN);
 float8!(F8E5M2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn e4m3fn_saturates_and_has_one_nan() {
+        let bits = |x: f32| F8E4M3FN::from_f32(x).to_bits();
+        assert_eq!([bits(448.0), bits(464.0), bits(1e30), bits(f32::INFINITY)], [0x7e; 4]);
+        assert_eq!(bits(f32::NEG_INFINITY), 0xfe);
+        assert_eq!(bits(f32::NAN), 0x7f);
+        assert!(F8E4M3FN::from_bits(0xff).to_f32().is_nan());
+    }
+
+    #[test]
+    fn e4m3fn_keeps_subnormals_and_the_sign_of_zero() {
+        let bits = |x: f32| F8E4M3FN::from_f32(x).to_bits();
+        assert_eq!([bits(2_f32.powi(-9)), bits(2_f32.powi(-10)), bits(-0.0)], [1, 0, 0x80]);
+    }
+
+    #[test]
+    fn e5m2_overflows_to_infinity() {
+        let bits = |x: f32| F8E5M2::from_f32(x).to_bits();
+        assert_eq!(
+            [bits(57344.0), bits(61439.0), bits(61440.0), bits(f32::INFINITY)],
+            [0x7b, 0x7b, 0x7c, 0x7c]
+        );
+        assert_eq!(bits(f32::NAN), 0x7f);
+        assert_eq!(F8E5M2::from_bits(0xfc).to_f32(), f32::NEG_INFINITY);
+    }
+
+    #[test]
+    fn f64_is_rounded_once() {
+        // In f32 this is the tie between 1 and 1.125.
+        let x = 1.0625 + 1e-12;
+        assert_eq!(x as f32, 1.0625);
+        assert_eq!(F8E4M3FN::from_f32(x as f32).to_f32(), 1.0);
+        assert_eq!(F8E4M3FN::from_f64(x).to_f32(), 1.125);
+    }
+
+    #[test]
+    fn equality_is_that_of_values() {
+        assert_eq!(F8E5M2::from_bits(0x80), F8E5M2::from_bits(0));
+        assert_ne!(F8E5M2::from_bits(0x7f), F8E5M2::from_bits(0x7f));
+        assert_eq!(format!("{} {:?}", F8E5M2::from_f32(1.5), F8E4M3FN::from_f32(2.0)), "1.5 2.0");
+    }
+}

@@ -93,10 +93,7 @@ impl DType {
     /// All dtypes, in table order.
     pub const ALL: [DType; 18] = {
         use DType::*;
-        [
-            Bool, U8, I8, I16, U16, I32, U32, I64, U64, F8E4M3FN, F8E5M2, F16, BF16, F32, F64, C32,
-            C64, C128,
-        ]
+        [Bool, U8, I8, I16, U16, I32, U32, I64, U64, F8E4M3FN, F8E5M2, F16, BF16, F32, F64, C32, C64, C128]
     };
 
     const fn row(self) -> Row {

@@ -62,7 +62,8 @@ impl Scalar {
     pub fn limit(dtype: DType, side: i8) -> Scalar {
         let (low, high) = int_range(dtype);
         let value = if side < 0 { low } else { high };
-        u64::try_from(value).map_or_else(|_| Scalar::I64(i64::try_from(value).unwrap_or(i64::MIN)), Scalar::from)
+        u64::try_from(value)
+            .map_or_else(|_| Scalar::I64(i64::try_from(value).unwrap_or(i64::MIN)), Scalar::from)
     }
 
     /// The value as f64; the real part of a complex number. Integers beyond 2^53 are rounded.

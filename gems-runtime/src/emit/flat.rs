@@ -114,7 +114,7 @@ fn transfer(text: &mut Writer, shape: Shape, direction: Direction, transfers: &[
             Direction::Store => format!("{memory} = {register};"),
         }
     };
-    text.block("if (whole)", |text| {
+    let vectors_at_once = |text: &mut Writer| {
         text.unrolled("v", vectors, |text| {
             text.line(&format!("const u64 i = first + v * {apart};"));
             for transfer in transfers {
@@ -135,8 +135,8 @@ fn transfer(text: &mut Writer, shape: Shape, direction: Direction, transfers: &[
                 }
             }
         });
-    });
-    text.block("else", |text| {
+    };
+    let one_by_one = |text: &mut Writer| {
         text.unrolled("v", vectors, |text| {
             text.line(&format!("const u64 i = first + v * {apart};"));
             text.unrolled("k", width, |text| {
@@ -147,5 +147,6 @@ fn transfer(text: &mut Writer, shape: Shape, direction: Direction, transfers: &[
                 });
             });
         });
-    });
+    };
+    text.either("if (whole)", vectors_at_once, one_by_one);
 }

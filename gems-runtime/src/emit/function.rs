@@ -17,51 +17,65 @@ pub(super) enum Lines {
 /// Device functions of one kernel with the names they get.
 #[derive(Debug)]
 pub(super) struct Functions {
-    /// Callees before callers; the root is the last.
+    /// Callees before callers.
     functions: Vec<(&'static DeviceFn, String)>,
-    compute: DType,
+    /// The dtypes with which a generic function may be called.
+    dtypes: BTreeSet<DType>,
+    /// The functions that the kernel itself calls, each with the type it is called for.
+    roots: Vec<(&'static DeviceFn, DType)>,
 }
 
 impl Functions {
-    /// The closure of `root` under calls.
-    pub(super) fn collect(root: &'static DeviceFn, compute: DType) -> Functions {
+    /// The closure under calls of some functions, each with what its type parameter is.
+    pub(super) fn collect(roots: impl IntoIterator<Item = (&'static DeviceFn, DType)>) -> Functions {
+        let roots: Vec<_> = roots.into_iter().collect();
         let mut order: Vec<&'static DeviceFn> = Vec::new();
-        visit(root, &mut order);
+        for (root, _) in &roots {
+            visit(root, &mut order);
+        }
         let mut names = Names::new();
-        // The root is named first: in conflicts it keeps its own name.
-        let root_name = names.unique(root.name);
-        let mut functions: Vec<_> = order
-            .iter()
-            .filter(|function| !std::ptr::eq(**function, root))
-            .map(|&function| (function, names.unique(function.name)))
-            .collect();
-        functions.push((root, root_name));
-        Functions { functions, compute }
-    }
-
-    /// The qualified name of the op's own function.
-    pub(super) fn root(&self) -> String {
-        let name = self.functions.last().map_or("", |(_, name)| name);
-        format!("op::{name}")
-    }
-
-    /// The prelude functions in use, for every type that a generic function may be called with here:
-    /// the computation dtype, and each float that some function converts to.
-    pub(super) fn uses(&self) -> Uses {
-        let all = self.functions.iter().flat_map(|(function, _)| function.uses);
-        let concrete: BTreeSet<DType> = all
-            .clone()
-            .flat_map(|used| used.types)
+        // Roots are named first: in conflicts they keep their own names.
+        let is_root = |function: &DeviceFn| roots.iter().any(|(root, _)| std::ptr::eq(*root, function));
+        let mut named: Vec<(&'static DeviceFn, String)> = Vec::new();
+        for root_turn in [true, false] {
+            for &function in order.iter().filter(|function| is_root(function) == root_turn) {
+                named.push((function, names.unique(function.name)));
+            }
+        }
+        let position = |function: &DeviceFn| order.iter().position(|other| std::ptr::eq(*other, function));
+        named.sort_by_key(|(function, _)| position(function));
+        let concrete = named.iter().flat_map(|(function, _)| function.uses).flat_map(|used| used.types);
+        let dtypes = concrete
             .filter_map(|ty| match ty {
                 TypeRef::Fixed(dtype) if dtype.is_float() => Some(*dtype),
                 _ => None,
             })
+            .chain(roots.iter().map(|(_, compute)| *compute))
             .collect();
+        Functions { functions: named, dtypes, roots }
+    }
+
+    /// The qualified name of a function.
+    pub(super) fn qualified(&self, function: &DeviceFn) -> String {
+        format!("op::{}", self.name(function))
+    }
+
+    /// The prelude functions in use, for every type that a generic function may be called with here:
+    /// the computation dtypes, and each float that some function converts to.
+    pub(super) fn uses(&self) -> Uses {
         let mut uses = Uses::new();
-        for used in all {
-            uses.require(used.name, used.types.iter().map(|ty| ty.resolve(self.compute)));
-            if self.functions.len() > 1 {
-                for &dtype in &concrete {
+        for (root, compute) in &self.roots {
+            for used in root.uses {
+                uses.require(used.name, used.types.iter().map(|ty| ty.resolve(*compute)));
+            }
+        }
+        for (function, _) in &self.functions {
+            if self.roots.iter().any(|(root, _)| std::ptr::eq(*root, *function)) && self.functions.len() == 1
+            {
+                continue;
+            }
+            for used in function.uses {
+                for &dtype in &self.dtypes {
                     uses.offer(used.name, used.types.iter().map(|ty| ty.resolve(dtype)));
                 }
             }
@@ -85,7 +99,9 @@ impl Functions {
             match piece {
                 Piece::Text(part) => text.raw(part),
                 Piece::Name => text.raw(name),
-                Piece::Call(index) => text.raw(function.calls.get(*index).map_or("", |callee| self.name(callee))),
+                Piece::Call(index) => {
+                    text.raw(function.calls.get(*index).map_or("", |callee| self.name(callee)))
+                }
                 Piece::Line(line) if lines == Lines::Rust => {
                     text.raw(&format!("#line {line} \"{}\"\n", function.file.replace('\\', "/")));
                 }

@@ -4,6 +4,7 @@
 //! nothing that the kernel does not use. Knows no extent, stride or address, and does no I/O.
 
 mod abi;
+mod body;
 mod flat;
 mod function;
 mod names;
@@ -13,12 +14,13 @@ mod strided;
 mod uses;
 mod writer;
 
-pub use uses::{Need, Uses};
 pub use abi::{Packed, Parameter, pack, parameters};
+pub use uses::{Need, Uses};
 
 use crate::error::Result;
-use crate::plan::{Class, KernelSpec};
-use function::{Functions, Lines};
+use crate::plan::{Body, Class, KernelSpec};
+use body::BodyText;
+use function::Lines;
 use std::fmt;
 use writer::Writer;
 
@@ -55,25 +57,28 @@ pub fn source_with_lines(spec: &KernelSpec) -> Result<Source> {
 
 fn write(spec: &KernelSpec, lines: Lines) -> Result<Source> {
     let entry = spec.to_string();
-    let functions = Functions::collect(spec.op.device, spec.compute);
+    let body = BodyText::new(&spec.body);
     let mut kernel = Writer::new();
-    let mut uses = functions.uses();
+    let mut uses = body.uses();
+    for dtype in spec.inputs.iter().map(|input| input.stored).chain(spec.outputs.iter().map(|o| o.stored)) {
+        uses.offer("type", [dtype]);
+    }
     match spec.class {
         Class::Flat { width, vectors, threads } => {
             let shape = flat::Shape { width, vectors, threads };
-            flat::write(&mut kernel, &mut uses, spec, &entry, functions.root(), shape);
+            flat::write(&mut kernel, &mut uses, spec, &entry, body.entry(), shape);
         }
         Class::Strided { rank, index, items, threads } => {
             let shape = strided::Shape { rank, index, items, threads };
-            strided::write(&mut kernel, &mut uses, spec, &entry, functions.root(), shape);
+            strided::write(&mut kernel, &mut uses, spec, &entry, body.entry(), shape);
         }
     }
     let mut text = Writer::new();
     text.line(&format!("// {}", headline(spec)));
     text.blank();
-    text.raw(&prelude::closure(&uses).map_err(|error| error.in_op(spec.op.name))?);
+    text.raw(&prelude::closure(&uses).map_err(|error| error.in_op(spec.body.name()))?);
     text.blank();
-    functions.write(&mut text, lines);
+    body.write(&mut text, lines);
     text.blank();
     text.raw(kernel.as_str());
     Ok(Source { entry, text: text.into_string() })
@@ -83,9 +88,11 @@ fn write(spec: &KernelSpec, lines: Lines) -> Result<Source> {
 fn headline(spec: &KernelSpec) -> String {
     let inputs: Vec<_> = spec.inputs.iter().map(|input| input.stored.name()).collect();
     let outputs: Vec<_> = spec.outputs.iter().map(|output| output.stored.name()).collect();
-    let mut text = format!("{}: ({}) -> {}", spec.op.name, inputs.join(", "), outputs.join(", "));
-    if spec.inputs.iter().any(|input| input.stored != spec.compute) {
-        text.push_str(&format!(", computed in {}", spec.compute));
+    let mut text = format!("{}: ({}) -> {}", spec.body.name(), inputs.join(", "), outputs.join(", "));
+    if let Body::Op { compute, .. } = spec.body
+        && spec.inputs.iter().any(|input| input.stored != compute)
+    {
+        text.push_str(&format!(", computed in {compute}"));
     }
     text
 }

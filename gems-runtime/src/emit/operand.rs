@@ -27,8 +27,8 @@ pub(super) struct Operands {
 impl Operands {
     pub(super) fn new(spec: &KernelSpec) -> Operands {
         let mut names = Names::new();
-        let inputs: Vec<_> = spec.op.params.iter().map(|param| names.unique(param.name)).collect();
-        let outputs: Vec<_> = spec.op.outputs.iter().map(|output| names.unique(output.name)).collect();
+        let inputs: Vec<_> = spec.body.input_names().into_iter().map(|name| names.unique(name)).collect();
+        let outputs: Vec<_> = spec.body.output_names().into_iter().map(|name| names.unique(name)).collect();
         let mut operand = |name: String| Operand {
             held: names.unique(&format!("{name}_held")),
             value: names.unique(&format!("{name}_value")),
@@ -104,8 +104,12 @@ impl Operands {
 /// At which end of a conversion the value is in memory, where bool is a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Memory {
+    /// Before the conversion.
     Loads,
+    /// Behind it.
     Stores,
+    /// It stays in registers.
+    Neither,
 }
 
 /// `value` through a chain of dtypes, one conversion a step.
@@ -120,7 +124,7 @@ pub(super) fn convert<const N: usize>(
     match memory {
         Memory::Loads if chain.first() == Some(&DType::Bool) => chain.insert(0, DType::U8),
         Memory::Stores if chain.last() == Some(&DType::Bool) => chain.push(DType::U8),
-        Memory::Loads | Memory::Stores => {}
+        Memory::Loads | Memory::Stores | Memory::Neither => {}
     }
     let mut text = value.to_owned();
     for pair in chain.windows(2) {

@@ -221,6 +221,9 @@ impl Instances {
                 text.push_str("\nnamespace math {\n");
                 in_math = true;
             }
+            if piece.body.is_empty() {
+                continue;
+            }
             if piece.in_math {
                 text.push('\n');
             }
@@ -280,5 +283,130 @@ fn unsigned(dtype: DType) -> DType {
         (2, true) => DType::U16,
         (..=4, _) => DType::U32,
         _ => DType::U64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uses(needs: &[Need]) -> Uses {
+        needs.iter().cloned().collect()
+    }
+
+    fn text(needs: &[Need]) -> String {
+        closure(&uses(needs)).unwrap()
+    }
+
+    /// Names called in a body, `name(` or `name<`, without those of the global namespace.
+    fn calls(body: &str) -> BTreeSet<&str> {
+        let mut words = Vec::new();
+        let mut rest = body;
+        while let Some(first) = rest.chars().next() {
+            let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let end = rest.find(|c| word(c) != word(first)).unwrap_or(rest.len());
+            words.push(&rest[..end]);
+            rest = &rest[end..];
+        }
+        let names: BTreeSet<&str> = pieces().iter().map(|piece| piece.name).collect();
+        words
+            .windows(3)
+            .filter(|triple| names.contains(triple[1]) && triple[2].starts_with(['(', '<']))
+            .filter(|triple| !triple[0].ends_with("::") && !triple[0].ends_with('.'))
+            .map(|triple| triple[1])
+            .collect()
+    }
+
+    #[test]
+    fn needs_stand_before_their_users() {
+        for (name, types) in every_request() {
+            let index = find(name, &types).unwrap();
+            for (need, words) in &pieces()[index].needs {
+                let types: Vec<_> =
+                    words.iter().map(|word| DType::from_name(replace(word, &types)).unwrap()).collect();
+                let found = find(need, &types);
+                assert!(found.is_some_and(|found| found < index), "{name} needs {need} {types:?} before it");
+            }
+        }
+    }
+
+    #[test]
+    fn a_piece_calls_what_it_needs_and_needs_what_it_calls() {
+        let mut wrong = Vec::new();
+        for piece in pieces().iter().filter(|piece| piece.in_math) {
+            let mut needs: BTreeSet<&str> = piece.needs.iter().map(|need| need.0).collect();
+            let mut calls = calls(piece.body);
+            calls.remove(piece.name);
+            needs.remove(piece.name);
+            needs.remove("type");
+            if needs != calls {
+                wrong.push(format!("{} {:?} needs {needs:?}, calls {calls:?}", piece.name, piece.types));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn no_request_fits_two_pieces_equally() {
+        for (name, types) in every_request() {
+            let mut breadths: Vec<_> =
+                pieces().iter().filter(|piece| piece.fits(name, &types)).map(Piece::breadth).collect();
+            breadths.sort_unstable();
+            assert!(breadths.windows(2).all(|pair| pair[0] < pair[1]), "{name} {types:?}");
+        }
+    }
+
+    #[test]
+    fn every_pair_of_dtypes_has_a_cast() {
+        for to in DType::ALL {
+            for from in DType::ALL {
+                closure(&uses(&[("cast", vec![to, from])])).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn text_holds_what_was_asked_for_and_nothing_else() {
+        let text = text(&[("rsqrt", vec![DType::F32])]);
+        let functions: Vec<_> = text.lines().filter(|line| line.starts_with("__device__")).collect();
+        assert_eq!(
+            functions,
+            ["__device__ __forceinline__ f32 sqrt(f32 x) {", "__device__ __forceinline__ f32 rsqrt(f32 x) {"]
+        );
+        assert_eq!(text.matches("namespace math {").count(), 1);
+        assert!(!text.contains("struct"));
+    }
+
+    #[test]
+    fn types_come_with_the_pieces_that_mention_them() {
+        let text = text(&[("cast", vec![DType::F32, DType::BF16]), ("sub", vec![DType::C64])]);
+        assert!(text.contains("struct bf16 {") && text.contains("using c64 = complex<f32>;"));
+        assert!(text.find("struct bf16").unwrap() < text.find("namespace math {").unwrap());
+        assert!(!text.contains("struct f16 {") && !text.contains("c128"));
+    }
+
+    #[test]
+    fn text_depends_on_the_request_alone() {
+        let (exp, cast) = (("exp", vec![DType::F32]), ("cast", vec![DType::F16, DType::F64]));
+        assert_eq!(text(&[exp.clone(), cast.clone()]), text(&[cast.clone(), exp, cast]));
+    }
+
+    #[test]
+    fn only_types_stand_in_the_global_namespace() {
+        let text = text(&[("type", vec![DType::C32])]);
+        assert!(text.contains("using c32 = complex<f16>;") && text.contains("struct f16 {"));
+        assert!(!text.contains("namespace"));
+    }
+
+    #[test]
+    fn unknown_functions_are_typed_errors() {
+        let error = closure(&uses(&[("sub", vec![DType::F16])])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(
+            error.to_string().starts_with("device code has no `sub`(f16); it takes (u8), (i8)"),
+            "{error}"
+        );
+        let error = closure(&uses(&[("frobnicate", vec![])])).unwrap_err();
+        assert!(error.to_string().ends_with("no function has this name"), "{error}");
     }
 }

@@ -13,6 +13,13 @@ pub struct Uses {
     offered: BTreeSet<Need>,
 }
 
+impl FromIterator<Need> for Uses {
+    /// Everything is required.
+    fn from_iter<I: IntoIterator<Item = Need>>(needs: I) -> Uses {
+        Uses { required: needs.into_iter().collect(), offered: BTreeSet::new() }
+    }
+}
+
 impl Uses {
     /// No needs.
     #[must_use]

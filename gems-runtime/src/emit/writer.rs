@@ -36,6 +36,24 @@ impl Writer {
         self.line("}");
     }
 
+    /// `head {`, lines, `} else {`, lines, `}`.
+    pub(crate) fn either(
+        &mut self,
+        head: &str,
+        then: impl FnOnce(&mut Writer),
+        otherwise: impl FnOnce(&mut Writer),
+    ) {
+        self.line(&format!("{head} {{"));
+        self.depth += 1;
+        then(self);
+        self.depth -= 1;
+        self.line("} else {");
+        self.depth += 1;
+        otherwise(self);
+        self.depth -= 1;
+        self.line("}");
+    }
+
     /// An unrolled loop over `0..count`.
     pub(crate) fn unrolled(&mut self, index: &str, count: u32, body: impl FnOnce(&mut Writer)) {
         self.directive("#pragma unroll");

@@ -4,12 +4,14 @@
 //! into, or scattered from, a chunk that stays in the first-level cache. Chunks are spread over threads.
 #![expect(unsafe_code, reason = "walks raw memory by the plan's strides")]
 
+mod body;
+
 use super::Call;
 use crate::buffer::HostMemory;
 use crate::dtype::{self, Convert, DType, Gather, Scatter};
-use crate::error::{Error, ErrorKind, Result};
-use crate::op::CpuKernel;
+use crate::error::Result;
 use crate::plan::LaunchArgs;
+use body::Loop;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use smallvec::SmallVec;
 use std::sync::PoisonError;
@@ -24,29 +26,25 @@ const GRAIN: usize = 32 * 1024;
 /// Runs a planned call on host memory.
 pub(super) fn run(call: &Call<'_>) -> Result<()> {
     let spec = &call.plan.spec;
-    let kernel = (spec.op.cpu)(spec.compute).ok_or_else(|| {
-        let message = format!("has no CPU form for {}; convert the operands", spec.compute);
-        Error::new(ErrorKind::Unsupported, message)
-    })?;
+    let body = Loop::new(&spec.body)?;
     let _locks = lock(call);
     let sources = call.inputs.iter().enumerate().map(|(i, buffer)| {
         let input = spec.inputs[i];
         let strides = &call.plan.args.input_strides[i];
         match buffer {
-            Some(buffer) => Source::new(
-                buffer.address() as *const u8,
-                strides,
-                [input.stored, input.joined, kernel.inputs[i]],
-            ),
-            None => Source::value(call.values[i].as_ptr(), kernel.inputs[i]),
+            Some(buffer) => {
+                let chain = [input.stored, input.joined, input.lane];
+                Source::new(buffer.address() as *const u8, strides, chain)
+            }
+            None => Source::value(call.values[i].as_ptr(), input.lane),
         }
     });
     let sinks = call.outputs.iter().enumerate().map(|(j, buffer)| {
         let output = spec.outputs[j];
         let strides = &call.plan.args.output_strides[j];
-        Sink::new(buffer.address() as *mut u8, strides, [kernel.outputs[j], output.result, output.stored])
+        Sink::new(buffer.address() as *mut u8, strides, [output.lane, output.result, output.stored])
     });
-    let walk = Walk { kernel, args: &call.plan.args, sources: sources.collect(), sinks: sinks.collect() };
+    let walk = Walk { body, args: &call.plan.args, sources: sources.collect(), sinks: sinks.collect() };
 
     let numel = call.plan.args.numel;
     // A thread that waits inside rayon may run other tasks, which could want the locks held here: a call from within
@@ -154,7 +152,7 @@ impl Sink {
 
 /// A call ready to be walked.
 struct Walk<'a> {
-    kernel: CpuKernel,
+    body: Loop,
     args: &'a LaunchArgs,
     sources: SmallVec<[Source; 8]>,
     sinks: SmallVec<[Sink; 2]>,
@@ -178,6 +176,7 @@ impl Walk<'_> {
         let operands = self.sources.len() + self.sinks.len();
         let mut chunks = vec![Chunk([0; CHUNK * 16]); operands];
         let mut spare = Chunk([0; CHUNK * 16]);
+        let mut scratch = self.body.scratch();
         let (of_sources, of_sinks) = chunks.split_at_mut(self.sources.len());
         for (source, chunk) in self.sources.iter().zip(of_sources.iter_mut()).filter(|(s, _)| s.constant) {
             // SAFETY: a constant operand has one element at its pointer; the chunk holds CHUNK elements.
@@ -225,7 +224,7 @@ impl Walk<'_> {
             }
             // SAFETY: every chunk or direct run holds n elements of the loop's dtypes; outputs overlap no other
             // operand but the very same elements of an input.
-            unsafe { (self.kernel.run)(&inputs, &outputs, n) };
+            unsafe { self.body.run(&inputs, &outputs, &mut scratch, n) };
             let mut behind = cursor;
             let mut done = 0;
             while done < n {

@@ -162,7 +162,8 @@ fn check_outputs(op: &OpDef, outputs: &[StridedBuffer]) -> Result<()> {
         }
         for (other, def) in outputs.iter().zip(op.outputs).take(i) {
             if overlap(output, other) != Overlap::None {
-                let message = format!("outputs `{}` and `{name}` share memory; give separate outputs", def.name);
+                let message =
+                    format!("outputs `{}` and `{name}` share memory; give separate outputs", def.name);
                 return Err(Error::new(ErrorKind::Overlap, message));
             }
         }
@@ -178,11 +179,7 @@ fn overlap(output: &StridedBuffer, input: &StridedBuffer) -> Overlap {
 }
 
 fn region(buffer: &StridedBuffer) -> Region<'_> {
-    Region {
-        address: buffer.address(),
-        element_size: buffer.dtype().size(),
-        layout: &buffer.meta().layout,
-    }
+    Region { address: buffer.address(), element_size: buffer.dtype().size(), layout: &buffer.meta().layout }
 }
 
 /// Plans and runs a call whose outputs exist and whose overlaps are fine.
@@ -272,5 +269,8 @@ fn host_value(buffer: &StridedBuffer, chain: [DType; 3]) -> Result<ValueBytes> {
 
 #[cfg(not(feature = "cuda"))]
 fn no_cuda() -> Error {
-    Error::new(ErrorKind::Driver, "gems was built without CUDA; enable its feature `cuda`, or use Device::Cpu")
+    Error::new(
+        ErrorKind::Driver,
+        "gems was built without CUDA; enable its feature `cuda`, or use Device::Cpu",
+    )
 }

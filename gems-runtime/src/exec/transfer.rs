@@ -22,7 +22,13 @@ pub(crate) fn allocate(device: Device, bytes: usize) -> Result<Storage> {
 
 /// Overwrites memory with zeros.
 pub(crate) fn zero(storage: &Storage) -> Result<()> {
-    write_bytes(storage, 0, &vec![0; storage.bytes()])
+    match storage.device() {
+        Device::Cpu => write_bytes(storage, 0, &vec![0; storage.bytes()]),
+        #[cfg(feature = "cuda")]
+        Device::Cuda(_) => super::cuda::zero(storage),
+        #[cfg(not(feature = "cuda"))]
+        Device::Cuda(_) => Err(super::no_cuda()),
+    }
 }
 
 /// The elements in row-major order.
@@ -49,7 +55,8 @@ pub(crate) fn read<T: Element>(buffer: &StridedBuffer) -> Result<Vec<T>> {
 /// Overwrites the elements, in row-major order; the caller has checked dtype and count.
 pub(crate) fn write<T: Element>(buffer: &StridedBuffer, elements: &[T]) -> Result<()> {
     if layout::has_internal_overlap(&buffer.meta().layout) {
-        let message = format!("elements of {} share memory; write to a buffer without overlap", buffer.meta());
+        let message =
+            format!("elements of {} share memory; write to a buffer without overlap", buffer.meta());
         return Err(Error::new(ErrorKind::Overlap, message));
     }
     let host = host_view(buffer)?;
@@ -160,9 +167,11 @@ fn memory_left(storage: &Storage, at: usize) -> usize {
 /// The bytes of the storage that a view spans.
 fn span_bytes(buffer: &StridedBuffer) -> std::ops::Range<usize> {
     let size = buffer.dtype().size();
-    buffer.meta().layout.span().map_or(0..0, |(low, high)| {
-        low.unsigned_abs() * size..(high.unsigned_abs() + 1) * size
-    })
+    buffer
+        .meta()
+        .layout
+        .span()
+        .map_or(0..0, |(low, high)| low.unsigned_abs() * size..(high.unsigned_abs() + 1) * size)
 }
 
 /// The buffer itself if it is on the host, else a host copy of the memory it spans.
@@ -172,7 +181,11 @@ fn host_view(buffer: &StridedBuffer) -> Result<StridedBuffer> {
         #[cfg(feature = "cuda")]
         Device::Cuda(_) => {
             let Some((low, _)) = buffer.meta().layout.span() else {
-                return StridedBuffer::from_storage(Storage::host_zeroed(0)?, buffer.dtype(), shifted(buffer, 0)?);
+                return StridedBuffer::from_storage(
+                    Storage::host_zeroed(0)?,
+                    buffer.dtype(),
+                    shifted(buffer, 0)?,
+                );
             };
             let range = span_bytes(buffer);
             let mut bytes = vec![0; range.len()];

@@ -110,3 +110,52 @@ macro_rules! int_bits {
 }
 
 int_bits!(u8, i8, i16, u16, i32, u32, i64, u64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_visit_every_f16_once_in_order() {
+        let mut x = f16::NEG_INFINITY;
+        let mut steps = 0;
+        while x != f16::INFINITY {
+            let next = x.next_after(f16::INFINITY);
+            assert!(x < next, "{x} {next}");
+            assert_eq!(next.next_after(f16::NEG_INFINITY), x);
+            (x, steps) = (next, steps + 1);
+        }
+        // Both zeros are one value.
+        assert_eq!(steps, 2 * 0x7c00);
+    }
+
+    #[test]
+    fn a_step_through_zero_keeps_the_sign_it_came_with() {
+        let least = F8E5M2::from_bits(1);
+        assert_eq!(F8E5M2::from_bits(0x80).next_after(least).to_bits(), 1);
+        assert_eq!(F8E5M2::from_bits(0).next_after(F8E5M2::from_f32(-1.0)).to_bits(), 0x81);
+        assert_eq!(F8E5M2::from_bits(0x81).next_after(least).to_bits(), 0x80);
+        assert!(0_f32.next_after(-0.0).is_sign_negative());
+    }
+
+    #[test]
+    fn nan_has_no_neighbor() {
+        assert!(f32::NAN.next_after(1.0).is_nan() && 1_f64.next_after(f64::NAN).is_nan());
+        assert_eq!(F8E4M3FN::from_bits(0xff).next_after(F8E4M3FN::from_bits(0)).to_bits(), 0x7f);
+    }
+
+    #[test]
+    fn the_sign_of_nan_is_a_bit_like_any_other() {
+        let nan = bf16::from_bits(0x7f81);
+        assert_eq!(Bits::neg(nan).to_bits(), 0xff81);
+        assert_eq!(Bits::abs(Bits::neg(nan)).to_bits(), 0x7f81);
+        assert_eq!(Bits::copysign(nan, bf16::from_bits(0x8000)).to_bits(), 0xff81);
+        assert!(Bits::is_sign_negative(bf16::from_bits(0xffff)));
+    }
+
+    #[test]
+    fn integers_wrap_at_the_lowest_value() {
+        assert_eq!((Bits::abs(i8::MIN), Bits::neg(1_u8), Bits::copysign(5_i16, -2)), (i8::MIN, 255, -5));
+        assert_eq!((3_i32.next_after(-7), i64::MAX.next_after(i64::MAX)), (2, i64::MAX));
+    }
+}

@@ -5,6 +5,7 @@
 //! both keep C99's special values.
 
 use super::{Analytic, Bits, Float, Number, Real};
+use num_complex::Complex;
 
 /// The lesser of two numbers, none NaN, with −0 < +0.
 macro_rules! lesser {
@@ -21,7 +22,7 @@ macro_rules! greater {
 }
 
 macro_rules! float {
-    ($ty:ident, $bits:ident, mantissa $mantissa:literal, bias $bias:literal, $ldexp:ident) => {
+    ($ty:ident, $bits:ident, mantissa $mantissa:literal, bias $bias:literal, $ldexp:ident, $hypot:path) => {
         impl Number for $ty {
             type Real = $ty;
             const ZERO: $ty = 0.0;
@@ -59,6 +60,11 @@ macro_rules! float {
             }
 
             #[inline(always)]
+            fn pow(self, exponent: $ty) -> $ty {
+                self.powf(exponent)
+            }
+
+            #[inline(always)]
             fn abs(self) -> $ty {
                 self.abs()
             }
@@ -71,6 +77,34 @@ macro_rules! float {
             #[inline(always)]
             fn rem(self, other: $ty) -> $ty {
                 self % other
+            }
+
+            #[inline(always)]
+            fn div_trunc(self, other: $ty) -> $ty {
+                (self / other).trunc()
+            }
+
+            #[inline]
+            fn div_floor(self, other: $ty) -> $ty {
+                let quotient = self / other;
+                if other == 0.0 {
+                    return quotient;
+                }
+                let remainder = self % other;
+                let exact = (self - remainder) / other;
+                let down = remainder != 0.0 && (other < 0.0) != (remainder < 0.0);
+                let exact = if down { exact - 1.0 } else { exact };
+                if exact == 0.0 {
+                    return (0.0 as $ty).copysign(quotient);
+                }
+                let floor = exact.floor();
+                if exact - floor > 0.5 { floor + 1.0 } else { floor }
+            }
+
+            #[inline(always)]
+            fn rem_floor(self, other: $ty) -> $ty {
+                let remainder = self % other;
+                if remainder != 0.0 && (other < 0.0) != (remainder < 0.0) { remainder + other } else { remainder }
             }
 
             #[inline(always)]
@@ -100,6 +134,7 @@ macro_rules! float {
         }
 
         impl Float for $ty {
+            type Complex = Complex<$ty>;
             const INFINITY: $ty = $ty::INFINITY;
             const NEG_INFINITY: $ty = $ty::NEG_INFINITY;
             const NAN: $ty = $ty::NAN;
@@ -141,7 +176,7 @@ macro_rules! float {
 
             #[inline(always)]
             fn hypot(self, other: $ty) -> $ty {
-                self.hypot(other)
+                $hypot(self, other)
             }
 
             #[inline(always)]
@@ -180,7 +215,6 @@ macro_rules! float {
             }
 
             #[inline]
-            #[expect(clippy::cast_possible_truncation, reason = "an exponent has 11 bits at most")]
             fn frexp(self) -> ($ty, i32) {
                 const MASK: $bits = 2 * $bias + 1;
                 const HALF: $bits = $bias - 1;
@@ -207,7 +241,7 @@ macro_rules! float {
                 let quarters = (turn + turn).round_ties_even();
                 let angle = $ty::PI * (turn - 0.5 * quarters);
                 // Subtracting from zero makes the zeros positive before they take the sign of x.
-                let value = match quarters as u32 & 3 {
+                let value = match quarters as i32 & 3 {
                     0 => angle.sin(),
                     1 => angle.cos(),
                     2 => 0.0 - angle.sin(),
@@ -222,7 +256,7 @@ macro_rules! float {
                 let turn = self.abs() % 2.0;
                 let quarters = (turn + turn).round_ties_even();
                 let angle = $ty::PI * (turn - 0.5 * quarters);
-                match quarters as u32 & 3 {
+                match quarters as i32 & 3 {
                     0 => angle.cos(),
                     1 => 0.0 - angle.sin(),
                     2 => 0.0 - angle.cos(),
@@ -230,8 +264,8 @@ macro_rules! float {
                 }
             }
 
-            special! { $ty erf = erf, erfc = erfc, lgamma = lgamma, tgamma = tgamma }
-            special! { $ty bessel_j0 = j0, bessel_j1 = j1, bessel_y0 = y0, bessel_y1 = y1 }
+            special! { $ty erf = libm::erf, erfc = libm::erfc, lgamma = libm::lgamma, tgamma = libm::tgamma }
+            special! { $ty bessel_j0 = libm::j0, bessel_j1 = libm::j1, bessel_y0 = libm::y0, bessel_y1 = libm::y1 }
         }
 
         impl Analytic for $ty {
@@ -257,13 +291,8 @@ macro_rules! float {
                 1.0 / self.sqrt()
             }
 
-            #[inline(always)]
-            fn powf(self, exponent: $ty) -> $ty {
-                self.powf(exponent)
-            }
-
             std_functions! { $ty exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan asin acos atan sinh cosh tanh }
-            special! { $ty asinh = asinh, acosh = acosh, atanh = atanh }
+            special! { $ty asinh = libm::asinh, acosh = acosh, atanh = libm::atanh }
         }
     };
 }
@@ -280,18 +309,35 @@ macro_rules! std_functions {
 
 /// Functions of the `libm` crate, those of f32 computed in f64.
 macro_rules! special {
-    ($ty:ident $($name:ident = $libm:ident),*) => {$(
+    ($ty:ident $($name:ident = $libm:path),*) => {$(
         #[inline]
         #[expect(clippy::allow_attributes, reason = "the lint depends on the type")]
         #[allow(clippy::cast_possible_truncation, reason = "rounds once")]
         fn $name(self) -> $ty {
-            libm::$libm(f64::from(self)) as $ty
+            $libm(f64::from(self)) as $ty
         }
     )*};
 }
 
-float!(f32, u32, mantissa 23, bias 127, ldexp_f32);
-float!(f64, u64, mantissa 52, bias 1023, ldexp_f64);
+float!(f32, u32, mantissa 23, bias 127, ldexp_f32, hypot_f32);
+float!(f64, u64, mantissa 52, bias 1023, ldexp_f64, f64::hypot);
+
+/// The crate's function gives numbers for large negative x.
+#[inline]
+fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
+
+/// Exact in f64 but for the square root and the conversion.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "rounds once")]
+fn hypot_f32(x: f32, y: f32) -> f32 {
+    if x.is_infinite() || y.is_infinite() {
+        return f32::INFINITY;
+    }
+    let (x, y) = (f64::from(x), f64::from(y));
+    (x * x + y * y).sqrt() as f32
+}
 
 /// 2^n for −1022 ≤ n ≤ 1023.
 #[inline(always)]
@@ -324,4 +370,156 @@ fn ldexp_f64(x: f64, n: i32) -> f64 {
         left -= DOWN;
     }
     y * power_of_two(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    macro_rules! both {
+        ($name:ident, $check:ident) => {
+            #[test]
+            fn $name() {
+                $check!(f32);
+                $check!(f64);
+            }
+        };
+    }
+
+    macro_rules! minima {
+        ($ty:ident) => {
+            let nan = $ty::NAN;
+            for (x, y) in [(-0.0, 0.0), (0.0, -0.0)] {
+                let (least, greatest): ($ty, $ty) = (Real::minimum(x, y), Real::maximum(x, y));
+                assert!(least.is_sign_negative() && greatest.is_sign_positive());
+                let (least, greatest): ($ty, $ty) = (Real::min(x, y), Real::max(x, y));
+                assert!(least.is_sign_negative() && greatest.is_sign_positive());
+            }
+            for (x, y) in [(nan, 1.0), (1.0, nan)] {
+                assert!(Real::minimum(x, y).is_nan() && Real::maximum(x, y).is_nan());
+                assert_eq!((Real::min(x, y), Real::max(x, y)), (1.0, 1.0));
+            }
+            assert!(Real::min(nan, nan).is_nan() && Real::max(nan, nan).is_nan());
+            assert_eq!(
+                (Real::min(2.0, $ty::NEG_INFINITY), Real::maximum(2.0, -3.0 as $ty)),
+                ($ty::NEG_INFINITY, 2.0)
+            );
+        };
+    }
+    both!(minima_order_zeros_and_treat_nan_as_named, minima);
+
+    macro_rules! pi {
+        ($ty:ident) => {
+            let bits = |x: $ty| x.to_bits();
+            for n in 0..40_u8 {
+                let x = $ty::from(n);
+                let sign = if n & 1 == 0 { 1.0 } else { -1.0 };
+                assert_eq!(bits(Float::sin_pi(x)), bits(0.0), "{n}");
+                assert_eq!(bits(Float::sin_pi(-x)), bits(-0.0), "-{n}");
+                assert_eq!(bits(Float::cos_pi(x)), bits(sign), "{n}");
+                assert_eq!(bits(Float::sin_pi(x + 0.5)), bits(sign), "{n}.5");
+                assert_eq!(bits(Float::cos_pi(-x - 0.5)), bits(0.0), "-{n}.5");
+                let near = (Float::sin_pi(x + 0.125) - sign * ($ty::PI / 8.0).sin()).abs();
+                assert!(near <= 2.0 * $ty::EPSILON, "{n}.125: {near}");
+            }
+            assert_eq!((Float::sin_pi($ty::MAX), Float::cos_pi($ty::MAX)), (0.0, 1.0));
+            assert!(Float::sin_pi($ty::INFINITY).is_nan() && Float::cos_pi($ty::NAN).is_nan());
+        };
+    }
+    both!(circle_functions_of_pi_are_exact_at_halves, pi);
+
+    macro_rules! specials {
+        ($ty:ident) => {
+            assert_eq!(Analytic::rsqrt(0.0 as $ty), $ty::INFINITY);
+            assert_eq!(Analytic::rsqrt(-0.0 as $ty), $ty::NEG_INFINITY);
+            assert!(Analytic::acosh(-8192.0 as $ty).is_nan() && Analytic::acosh(1.0 as $ty) == 0.0);
+            assert_eq!(Float::hypot($ty::NAN, $ty::NEG_INFINITY), $ty::INFINITY);
+            assert_eq!(Float::hypot($ty::MAX * 0.5, 0.0), $ty::MAX * 0.5);
+            assert_eq!(Real::rem(-0.0 as $ty, 3.0).to_bits(), (-0.0 as $ty).to_bits());
+            assert_eq!((Real::rem(5.5 as $ty, $ty::INFINITY), Real::rem(-7.5 as $ty, 2.0)), (5.5, -1.5));
+            assert_eq!(Float::round_ties_even(2.5 as $ty), 2.0);
+            assert_eq!(Float::atan2(0.0 as $ty, -0.0), $ty::PI);
+            assert!((Float::lgamma(3.0 as $ty) - $ty::LN_2).abs() <= $ty::EPSILON);
+            assert_eq!((Float::tgamma(5.0 as $ty), Float::lgamma(-2.0 as $ty)), (24.0, $ty::INFINITY));
+            assert_eq!(
+                (Float::bessel_j0(0.0 as $ty), Float::bessel_y1(0.0 as $ty)),
+                (1.0, $ty::NEG_INFINITY)
+            );
+            let asinh: $ty = Analytic::asinh(1e20);
+            assert!((asinh - 46.744849).abs() < 1e-5);
+            // C99 Annex F.
+            let pow = |x: $ty, y: $ty| Number::pow(x, y);
+            assert_eq!([pow(1.0, $ty::NAN), pow($ty::NAN, 0.0), pow(-1.0, $ty::INFINITY)], [1.0; 3]);
+            assert_eq!((pow(-0.0, -1.0), pow($ty::NEG_INFINITY, 0.5)), ($ty::NEG_INFINITY, $ty::INFINITY));
+            assert_eq!((pow(2.0, 13.0), pow(10.0, 7.0)), (8192.0, 1e7));
+            assert!(pow(-8.0, 1.0 / 3.0).is_nan());
+        };
+    }
+    both!(special_values_are_those_of_c99, specials);
+
+    #[test]
+    fn powers_and_logarithms_are_exact_where_they_can_be() {
+        for n in -149..=127_i16 {
+            let x = Float::ldexp(1_f32, n.into());
+            assert_eq!((Analytic::exp2(f32::from(n)), Analytic::log2(x)), (x, n.into()));
+        }
+        for n in -1074..=1023_i16 {
+            let x = Float::ldexp(1_f64, n.into());
+            assert_eq!((Analytic::exp2(f64::from(n)), Analytic::log2(x)), (x, n.into()));
+        }
+        // Below, the nearest f32 is subnormal and not near enough.
+        for n in -38..=38_i16 {
+            let x: f32 = format!("1e{n}").parse().unwrap();
+            assert_eq!(Analytic::log10(x), f32::from(n), "1e{n}");
+        }
+        for n in -307..=308_i16 {
+            let x: f64 = format!("1e{n}").parse().unwrap();
+            assert_eq!(Analytic::log10(x), f64::from(n), "1e{n}");
+        }
+    }
+
+    /// m · 2^−shift to nearest even, as an integer.
+    fn rounded(m: u64, shift: u32) -> u64 {
+        let (whole, rest, half) = (m >> shift, m & ((1 << shift) - 1), 1 << (shift - 1));
+        whole + u64::from(rest > half || rest == half && whole & 1 == 1)
+    }
+
+    #[test]
+    fn scaling_into_the_subnormals_rounds_once() {
+        for m in [1, 2, 3, 5, (1 << 53) - 1, (1 << 52) + 1, 0x15_5555_5555_5555, 0x18_0000_0000_0001] {
+            for shift in 1..=60 {
+                let got = Float::ldexp(m as f64, -1074 - shift as i32);
+                assert_eq!(got.to_bits(), rounded(m, shift), "{m:#x} >> {shift}");
+            }
+        }
+        for m in [1, 2, 3, 5, (1 << 24) - 1, (1 << 23) + 1, 0xaa_aaab, 0xc0_0001] {
+            for shift in 1..=30 {
+                let got = Float::ldexp(m as f32, -149 - shift as i32);
+                assert_eq!(u64::from(got.to_bits()), rounded(m, shift), "{m:#x} >> {shift}");
+            }
+        }
+    }
+
+    #[test]
+    fn scaling_reaches_both_ends() {
+        assert_eq!(Float::ldexp(f64::from_bits(1), 2097), 2_f64.powi(1023));
+        assert_eq!(Float::ldexp(f32::from_bits(1), 276), 2_f32.powi(127));
+        assert_eq!((Float::ldexp(1_f64, i32::MAX), Float::ldexp(-1_f32, i32::MIN)), (f64::INFINITY, 0.0));
+        assert_eq!(Float::ldexp(f64::MAX, -2097), f64::from_bits(2));
+    }
+
+    #[test]
+    fn a_number_is_its_fraction_scaled() {
+        for bits in (0..=u32::MAX).step_by(0x1_0001) {
+            let x = f32::from_bits(bits);
+            let (fraction, exponent) = Float::frexp(x);
+            if x.is_finite() && x != 0.0 {
+                assert!((0.5..1.0).contains(&fraction.abs()), "{x:e}");
+                assert_eq!(Float::ldexp(fraction, exponent), x);
+            } else {
+                assert_eq!((fraction.to_bits(), exponent), (bits, 0));
+            }
+        }
+        assert_eq!(Float::frexp(f64::from_bits(1)), (0.5, -1073));
+    }
 }

@@ -11,11 +11,10 @@ mod float;
 mod int;
 mod round;
 
+pub use crate::dtype::Element;
 pub use bits::Bits;
 pub use cast::Cast;
 pub(crate) use round::{Odd, Small};
-
-use crate::dtype::Element;
 
 /// Bool, integer, float and complex numbers: a ring with division and a magnitude.
 ///
@@ -40,6 +39,9 @@ pub trait Number: Element {
     fn div(self, other: Self) -> Self;
     /// −x: flips the sign bit of floats (NaN too); integers wrap.
     fn neg(self) -> Self;
+    /// x^y. Integers: modulo 2^width by squaring; a negative y gives 1 for x = 1, ±1 for x = −1, else 0. Floats and
+    /// complex numbers: C99 Annex F and G at the special values.
+    fn pow(self, exponent: Self) -> Self;
     /// |x|: clears the sign bit of floats; MIN stays MIN for integers; hypot of the parts for complex.
     fn abs(self) -> Self::Real;
 }
@@ -53,6 +55,13 @@ pub trait Real: Number<Real = Self> + PartialOrd {
 
     /// The remainder with the sign of x, exact: C's fmod for floats; integers: x % 0 = 0, MIN % −1 = 0.
     fn rem(self, other: Self) -> Self;
+    /// The quotient rounded toward zero; integers: x/0 = 0, MIN/−1 = MIN.
+    fn div_trunc(self, other: Self) -> Self;
+    /// The quotient rounded toward −∞; integers: x/0 = 0, MIN/−1 = MIN; floats: exact where the quotient is near an
+    /// integer, as C's fmod has it.
+    fn div_floor(self, other: Self) -> Self;
+    /// The remainder with the sign of y, exact; integers: 0 if y is 0.
+    fn rem_floor(self, other: Self) -> Self;
     /// The lesser value; NaN if either is NaN; −0 is less than +0.
     fn minimum(self, other: Self) -> Self;
     /// The greater value; NaN if either is NaN; −0 is less than +0.
@@ -82,12 +91,6 @@ pub trait Int: Real {
     fn shl(self, count: Self) -> Self;
     /// Right shift, arithmetic for signed types; sign fill if the count is negative or not less than the width.
     fn shr(self, count: Self) -> Self;
-    /// x^y modulo 2^BITS by squaring; a negative y gives 1 for x = 1, ±1 for x = −1, else 0.
-    fn pow(self, exponent: Self) -> Self;
-    /// Quotient rounded toward −∞; x/0 = 0, MIN/−1 = MIN.
-    fn div_floor(self, other: Self) -> Self;
-    /// Remainder with the sign of y; 0 if y is 0.
-    fn rem_floor(self, other: Self) -> Self;
     /// Number of one bits.
     fn count_ones(self) -> u32;
     /// Number of zero bits above the highest one.
@@ -124,13 +127,13 @@ pub trait Analytic: Number {
     fn asinh(self) -> Self;
     fn acosh(self) -> Self;
     fn atanh(self) -> Self;
-    /// x^y; C99 Annex F and G at the special values.
-    fn powf(self, exponent: Self) -> Self;
 }
 
 /// Real floats.
 #[expect(missing_docs, reason = "each method is the function of its name in `std` or C99")]
 pub trait Float: Real + Analytic {
+    /// The complex type with parts of this type.
+    type Complex: Analytic<Real = Self>;
     const INFINITY: Self;
     const NEG_INFINITY: Self;
     const NAN: Self;

@@ -92,7 +92,6 @@ impl Small for f16 {
 
 impl Small for bf16 {
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "shifted right by 16")]
     fn round(x: f32) -> bf16 {
         let bits = x.to_bits();
         let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
@@ -191,3 +190,133 @@ macro_rules! odd_through {
 
 odd_through!(f32: u8, i8, u16, i16);
 odd_through!(f64: u32, i32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A small float as its definition has it, without infinity and NaN.
+    struct Definition {
+        mantissa: i32,
+        bias: i32,
+        /// Bits of the largest finite value.
+        max: u16,
+        /// What becomes of larger values.
+        overflow: f64,
+    }
+
+    const F16_DEFINITION: Definition =
+        Definition { mantissa: 10, bias: 15, max: 0x7bff, overflow: f64::INFINITY };
+    const BF16_DEFINITION: Definition =
+        Definition { mantissa: 7, bias: 127, max: 0x7f7f, overflow: f64::INFINITY };
+    const E4M3_DEFINITION: Definition = Definition { mantissa: 3, bias: 7, max: 0x7e, overflow: 448.0 };
+    const E5M2_DEFINITION: Definition =
+        Definition { mantissa: 2, bias: 15, max: 0x7b, overflow: f64::INFINITY };
+
+    impl Definition {
+        fn value(&self, bits: u16) -> f64 {
+            let (exponent, mantissa) =
+                (i32::from(bits) >> self.mantissa, i32::from(bits) & ((1 << self.mantissa) - 1));
+            let (whole, exponent) = if exponent == 0 { (0, 1) } else { (1 << self.mantissa, exponent) };
+            f64::from(whole + mantissa) * 2_f64.powi(exponent - self.bias - self.mantissa)
+        }
+
+        /// Bits of the value nearest to a number that lies between the values of `below` and its successor, where it
+        /// compares to their middle as `order` says.
+        fn nearest(&self, below: u16, order: std::cmp::Ordering) -> f64 {
+            let above = if below == self.max { self.overflow } else { self.value(below + 1) };
+            match order {
+                std::cmp::Ordering::Less => self.value(below),
+                std::cmp::Ordering::Equal if below & 1 == 0 => self.value(below),
+                _ => above,
+            }
+        }
+
+        /// The middle of two neighbors; exact.
+        fn middle(&self, below: u16) -> f64 {
+            0.5 * (self.value(below) + self.value(below + 1))
+        }
+
+        fn check<T: Small>(&self, widen_bits: impl Fn(u16) -> f32, name: &str) {
+            for bits in 0..=self.max {
+                assert_eq!(f64::from(widen_bits(bits)), self.value(bits), "{name} {bits:#x}");
+            }
+            for below in 0..=self.max {
+                let (value, middle) = (self.value(below), self.middle(below));
+                let step = f64::from_bits(1).max(middle * 2_f64.powi(-52));
+                for x in [
+                    value,
+                    middle,
+                    middle - step,
+                    middle + step,
+                    middle * (1.0 - 1e-9),
+                    middle * (1.0 + 1e-9),
+                ] {
+                    let want =
+                        if x == value { value } else { self.nearest(below, x.partial_cmp(&middle).unwrap()) };
+                    for (x, want) in [(x, want), (-x, -want)] {
+                        let got = f64::from(T::round(x.odd()).widen());
+                        assert_eq!(
+                            (got, got.is_sign_negative()),
+                            (want, want.is_sign_negative()),
+                            "{name} of {x:e}"
+                        );
+                    }
+                }
+                // The same for integers, compared as integers.
+                if middle.fract() == 0.0 && middle < 9e18 {
+                    for x in [middle as i64 - 1, middle as i64, middle as i64 + 1] {
+                        if (x as i128) < value as i128 {
+                            continue;
+                        }
+                        let want = if x as i128 == value as i128 {
+                            value
+                        } else {
+                            self.nearest(below, (x as i128).cmp(&(middle as i128)))
+                        };
+                        assert_eq!(f64::from(T::round(x.odd()).widen()), want, "{name} of {x}");
+                        assert_eq!(f64::from(T::round((-x).odd()).widen()), -want, "{name} of -{x}");
+                        assert_eq!(
+                            f64::from(T::round((x as u64).odd()).widen()),
+                            want,
+                            "{name} of {x} unsigned"
+                        );
+                    }
+                }
+            }
+            for x in [f64::INFINITY, f64::MAX, 1e39, 1e300] {
+                assert_eq!(f64::from(T::round(x.odd()).widen()), self.overflow, "{name} of {x:e}");
+            }
+            for nan in [0x7fc0_0000, 0x7f80_0001, 0x7fff_ffff, 0xff80_0001_u32] {
+                assert!(T::round(f32::from_bits(nan)).widen().is_nan(), "{name} of NaN {nan:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_small_float_rounds_to_nearest_even_at_every_midpoint() {
+        F16_DEFINITION.check::<f16>(|bits| f16::from_bits(bits).widen(), "f16");
+        BF16_DEFINITION.check::<bf16>(|bits| bf16::from_bits(bits).widen(), "bf16");
+        E4M3_DEFINITION.check::<F8E4M3FN>(|bits| F8E4M3FN::from_bits(bits as u8).widen(), "f8e4m3fn");
+        E5M2_DEFINITION.check::<F8E5M2>(|bits| F8E5M2::from_bits(bits as u8).widen(), "f8e5m2");
+    }
+
+    #[test]
+    fn f16_and_bf16_agree_with_half_on_every_f32_exponent() {
+        for bits in (0..=u32::MAX).step_by(0x1_2345) {
+            let x = f32::from_bits(bits);
+            let (ours, theirs) = (<f16 as Small>::round(x), f16::from_f32(x));
+            assert!(ours.to_bits() == theirs.to_bits() || x.is_nan() && ours.is_nan(), "{x:e}");
+            let (ours, theirs) = (<bf16 as Small>::round(x), bf16::from_f32(x));
+            assert!(ours.to_bits() == theirs.to_bits() || x.is_nan() && ours.is_nan(), "{x:e}");
+        }
+    }
+
+    #[test]
+    fn special_values_of_f16_widen_to_themselves() {
+        assert_eq!(f16::INFINITY.widen(), f32::INFINITY);
+        assert_eq!(f16::NEG_INFINITY.widen(), f32::NEG_INFINITY);
+        assert!(f16::from_bits(0x7c01).widen().is_nan());
+        assert!(f16::from_bits(0x8000).widen().is_sign_negative());
+    }
+}

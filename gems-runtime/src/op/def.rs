@@ -1,6 +1,6 @@
 //! Static description of an op: schema, promotion, device text, CPU loops.
 
-use crate::dtype::{DType, DTypeSet, Kind};
+use crate::dtype::{DType, DTypeSet, Kind, Scalar};
 use crate::emit;
 use crate::error::Result;
 use crate::op::{CpuKernel, DeviceFn};
@@ -32,6 +32,9 @@ pub struct OpDef {
     pub vote: &'static [usize],
     /// Whether given outputs may have any dtype: conversions and fills.
     pub casts_freely: bool,
+    /// Refuses numbers that make no sense, before anything is planned: one entry a parameter, `None` for buffers,
+    /// and the common dtype.
+    pub check: Option<fn(&[Option<Scalar>], DType) -> Result<()>>,
     /// The CUDA C++ form.
     pub device: &'static DeviceFn,
     /// The CPU loop for a computation dtype, if the function has one.

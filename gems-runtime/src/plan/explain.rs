@@ -29,20 +29,24 @@ pub fn explain(plan: &Plan) -> String {
             )
         }
     };
-    let _ = writeln!(text, "launch   {} blocks of {threads} threads, {} elements", plan.args.blocks, plan.args.numel);
+    let _ = writeln!(
+        text,
+        "launch   {} blocks of {threads} threads, {} elements",
+        plan.args.blocks, plan.args.numel
+    );
     let _ = writeln!(text, "axes     {:?}", plan.args.extents);
-    let inputs = spec.op.params.iter().zip(&spec.inputs).zip(&plan.args.input_strides);
-    for ((param, input), strides) in inputs {
-        let _ = write!(text, "input    {}: {}", param.name, describe(input.access, strides));
+    let inputs = spec.body.input_names().into_iter().zip(&spec.inputs).zip(&plan.args.input_strides);
+    for ((name, input), strides) in inputs {
+        let _ = write!(text, "input    {name}: {}", describe(input.access, strides));
         for dtype in steps([input.stored, input.joined, input.lane]) {
             let _ = write!(text, " → {dtype}");
         }
         let _ = writeln!(text);
     }
-    let outputs = spec.op.outputs.iter().zip(&spec.outputs).zip(&plan.args.output_strides);
-    for ((output, def), strides) in outputs {
-        let _ = write!(text, "output   {}: {}", output.name, describe(def.access, strides));
-        for dtype in steps([def.lane, def.result, def.stored]) {
+    let outputs = spec.body.output_names().into_iter().zip(&spec.outputs).zip(&plan.args.output_strides);
+    for ((name, output), strides) in outputs {
+        let _ = write!(text, "output   {name}: {}", describe(output.access, strides));
+        for dtype in steps([output.lane, output.result, output.stored]) {
             let _ = write!(text, " → {dtype}");
         }
         let _ = writeln!(text);
@@ -58,7 +62,9 @@ fn describe(access: Access, strides: &[isize]) -> String {
         Access::Value => "passed by value".to_owned(),
         Access::Single => "one element in memory".to_owned(),
         Access::Contiguous { aligned: true } => "whole vectors".to_owned(),
-        Access::Contiguous { aligned: false } => "element by element: its address is not aligned to a vector".to_owned(),
+        Access::Contiguous { aligned: false } => {
+            "element by element: its address is not aligned to a vector".to_owned()
+        }
         Access::Strided => format!("strides {strides:?}"),
     }
 }

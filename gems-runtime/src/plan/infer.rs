@@ -122,6 +122,16 @@ fn infer_unnamed<D: Extent>(
     };
     let device = common_device(op, arguments, given)?;
     let common = common_dtype(op, arguments)?;
+    if let Some(check) = op.check {
+        let numbers: SmallVec<[Option<Scalar>; 8]> = arguments
+            .iter()
+            .map(|argument| match argument {
+                Argument::Number(number) => Some(*number),
+                Argument::Buffer(_) => None,
+            })
+            .collect();
+        check(&numbers, common)?;
+    }
     let promotion = Promotion::of(op, common);
     let (compute, numbers) = exact_comparison(op, arguments, promotion.compute);
     let promotion = Promotion { compute, ..promotion };
@@ -194,7 +204,8 @@ fn check_roles<D: Extent>(op: &OpDef, arguments: &[Argument<'_, D>]) -> Result<(
     }
     for (param, argument) in op.params.iter().zip(arguments) {
         if let (Role::Number, Argument::Buffer(meta)) = (param.role, argument) {
-            let message = format!("`{}` is a number, got {meta}; read the value on the host first", param.name);
+            let message =
+                format!("`{}` is a number, got {meta}; read the value on the host first", param.name);
             return Err(Error::new(ErrorKind::Value, message));
         }
     }

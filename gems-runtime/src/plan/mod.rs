@@ -7,11 +7,13 @@
 mod explain;
 mod infer;
 mod preview;
+mod program;
 mod schedule;
 mod spec;
 
 pub use explain::explain;
 pub use infer::{Argument, Inference, Input, Outputs, Source, arguments, infer};
 pub use preview::{preview, representative};
+pub use program::{Arg, Node, NodeResult, Program, ProgramInput, ProgramOutput, ValueRef};
 pub use schedule::{Placement, needs_i64_index, schedule};
-pub use spec::{Access, Class, IndexWidth, KernelSpec, LaunchArgs, OperandSpec, OutputSpec, Plan};
+pub use spec::{Access, Body, Class, IndexWidth, KernelSpec, LaunchArgs, OperandSpec, OutputSpec, Plan};

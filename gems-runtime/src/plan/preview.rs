@@ -65,7 +65,11 @@ fn representative_meta(op: &OpDef, param: &ParamDef) -> Result<Meta> {
     let dtype = match param.ty {
         TypeRef::Fixed(dtype) if accepted.contains(dtype) => dtype,
         _ if accepted.contains(DType::F32) => DType::F32,
-        _ => accepted.iter().find(|&dtype| dtype == DType::I32).or(accepted.iter().next()).unwrap_or(DType::F32),
+        _ => accepted
+            .iter()
+            .find(|&dtype| dtype == DType::I32)
+            .or(accepted.iter().next())
+            .unwrap_or(DType::F32),
     };
     Ok(Meta { dtype, device: Device::Cpu, layout: Layout::contiguous(&[ELEMENTS])? })
 }

@@ -8,7 +8,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{self, Layout};
 use crate::op::OpDef;
 use crate::plan::infer::{Inference, Input, Source};
-use crate::plan::spec::{Access, Class, IndexWidth, KernelSpec, LaunchArgs, OperandSpec, OutputSpec, Plan};
+use crate::plan::spec::{
+    Access, Body, Class, IndexWidth, KernelSpec, LaunchArgs, OperandSpec, OutputSpec, Plan,
+};
 use smallvec::SmallVec;
 
 /// Where an operand lies: its layout, and the byte address of its first element.
@@ -97,8 +99,7 @@ pub fn schedule(
         return Err(Error::new(ErrorKind::Shape, message).in_op(op.name));
     }
     let spec = KernelSpec {
-        op,
-        compute: inference.compute,
+        body: Body::Op { op, compute: inference.compute },
         inputs: input_specs,
         outputs: output_specs,
         class,
@@ -145,20 +146,20 @@ fn vector_width(inference: &Inference, inputs: &[Option<Placement<'_>>]) -> u32 
     u32::try_from(width).unwrap_or(1)
 }
 
-/// Whether some index or element offset does not fit 31 bits.
+/// Whether some index or element offset does not fit 31 bits; never if there is no element.
 #[must_use]
 pub fn needs_i64_index<'a>(extents: &[usize], strides: impl Iterator<Item = &'a [isize]>) -> bool {
     const LIMIT: u128 = 1 << 31;
     let numel: u128 = extents.iter().map(|&extent| extent as u128).product();
-    numel >= LIMIT
-        || strides.into_iter().any(|strides| {
-            let reach: u128 = extents
-                .iter()
-                .zip(strides)
-                .map(|(&extent, &stride)| extent.saturating_sub(1) as u128 * stride.unsigned_abs() as u128)
-                .sum();
-            reach >= LIMIT
-        })
+    let reaches = |strides: &[isize]| {
+        let reach: u128 = extents
+            .iter()
+            .zip(strides)
+            .map(|(&extent, &stride)| extent.saturating_sub(1) as u128 * stride.unsigned_abs() as u128)
+            .sum();
+        reach >= LIMIT
+    };
+    numel >= LIMIT || (numel != 0 && strides.into_iter().any(reaches))
 }
 
 fn operand_spec(

@@ -5,17 +5,18 @@
 
 use crate::dtype::DType;
 use crate::op::OpDef;
+use crate::plan::Program;
 use smallvec::SmallVec;
+use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// Everything about a call that changes the code of its kernel.
 #[derive(Clone, Debug)]
 pub struct KernelSpec {
-    /// The op.
-    pub op: &'static OpDef,
-    /// What the type parameter of the op's function is.
-    pub compute: DType,
+    /// What it computes for each element.
+    pub body: Body,
     /// The parameters, in order.
     pub inputs: SmallVec<[OperandSpec; 8]>,
     /// The outputs, in order.
@@ -26,8 +27,58 @@ pub struct KernelSpec {
     pub disjoint: bool,
 }
 
+/// What a kernel computes for each element.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// One op.
+    Op {
+        /// The op.
+        op: &'static OpDef,
+        /// What the type parameter of its function is.
+        compute: DType,
+    },
+    /// Several ops, fused.
+    Program(Arc<Program>),
+}
+
+impl Body {
+    /// Name of the op or program.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Body::Op { op, .. } => op.name,
+            Body::Program(program) => &program.name,
+        }
+    }
+
+    /// Names of the inputs, in order.
+    #[must_use]
+    pub fn input_names(&self) -> Vec<&str> {
+        match self {
+            Body::Op { op, .. } => op.params.iter().map(|param| param.name).collect(),
+            Body::Program(program) => program.inputs.iter().map(|input| input.name.as_str()).collect(),
+        }
+    }
+
+    /// Names of the outputs, in order.
+    #[must_use]
+    pub fn output_names(&self) -> Vec<&str> {
+        match self {
+            Body::Op { op, .. } => op.outputs.iter().map(|output| output.name).collect(),
+            Body::Program(program) => program.outputs.iter().map(|output| output.name.as_str()).collect(),
+        }
+    }
+
+    fn key(&self) -> impl Ord + Hash + '_ {
+        match self {
+            Body::Op { op, compute } => (Some((std::ptr::from_ref(*op), *compute)), None),
+            Body::Program(program) => (None, Some(&**program)),
+        }
+    }
+}
+
 /// A parameter of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OperandSpec {
     /// How its value is reached.
     pub access: Access,
@@ -40,7 +91,7 @@ pub struct OperandSpec {
 }
 
 /// How the value of an operand is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
     /// Passed by value with the launch.
     Value,
@@ -56,7 +107,7 @@ pub enum Access {
 }
 
 /// An output of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OutputSpec {
     /// Contiguous or strided.
     pub access: Access,
@@ -69,7 +120,7 @@ pub struct OutputSpec {
 }
 
 /// Kernel class: how elements are found and shared among threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// One flat index; vectors of `width` elements, `vectors` of them a thread.
     Flat {
@@ -94,7 +145,7 @@ pub enum Class {
 }
 
 /// Width of element indices and offsets in a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IndexWidth {
     /// Every index and offset fits 31 bits.
     I32,
@@ -146,8 +197,8 @@ pub struct Plan {
 }
 
 impl KernelSpec {
-    fn key(&self) -> impl Eq + Hash + '_ {
-        (std::ptr::from_ref(self.op), self.compute, &self.inputs, &self.outputs, self.class, self.disjoint)
+    fn key(&self) -> impl Ord + Hash + '_ {
+        (self.body.key(), &self.inputs, &self.outputs, self.class, self.disjoint)
     }
 }
 
@@ -159,6 +210,19 @@ impl PartialEq for KernelSpec {
 
 impl Eq for KernelSpec {}
 
+impl PartialOrd for KernelSpec {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for KernelSpec {
+    /// An order for maps; it has no other meaning.
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
 impl Hash for KernelSpec {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.key().hash(state);
@@ -168,7 +232,7 @@ impl Hash for KernelSpec {
 impl fmt::Display for KernelSpec {
     /// The kernel's name: op, dtypes in memory (inputs, then outputs), class; readable in a profile.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.op.name)?;
+        f.write_str(self.body.name())?;
         for input in &self.inputs {
             write!(f, "_{}", input.stored)?;
         }

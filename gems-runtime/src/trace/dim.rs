@@ -272,3 +272,9 @@ impl PartialEq<Layout<Dim>> for Layout {
         fixed && !other.start().open && *self == other.seen()
     }
 }
+
+impl PartialEq<Layout> for Layout<Dim> {
+    fn eq(&self, other: &Layout) -> bool {
+        other == self
+    }
+}

@@ -241,7 +241,6 @@ const RACE_FOLDER: &str = "GEMS_TEST_RACE_FOLDER";
 
 #[test]
 fn eight_processes_of_eight_threads_build_each_key_once() {
-    #[expect(clippy::disallowed_methods, reason = "the way to tell a child process its part")]
     if let Ok(folder) = std::env::var(RACE_FOLDER) {
         return race(Path::new(&folder));
     }

@@ -373,7 +373,7 @@ mod tests {
             .chain((12..40).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1, 3 << (bit - 1)]))
         {
             let class = size_class(bytes).unwrap();
-            assert!(class >= bytes && class % UNIT == 0, "{bytes}");
+            assert!(class >= bytes && class.is_multiple_of(UNIT), "{bytes}");
             assert_eq!(size_class(class), Some(class), "{bytes} is not in its own class");
             let waste = class - bytes;
             assert!(waste < UNIT || waste <= bytes / 8, "{bytes}: {waste}");

@@ -91,7 +91,11 @@ impl Context {
             );
             return Err(Error::new(ErrorKind::Device, message));
         }
-        let driver = Driver::get()?;
+        Context::on(Driver::get()?, ordinal)
+    }
+
+    /// The context of a device of this driver.
+    pub(super) fn on(driver: &'static Driver, ordinal: u32) -> Result<Context> {
         let functions = driver.functions();
         let index = c_int::try_from(ordinal).unwrap_or(c_int::MAX);
         let (mut device, mut raw) = (0, Handle::NULL);

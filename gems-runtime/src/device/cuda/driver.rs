@@ -189,6 +189,12 @@ impl Driver {
         Ok(u32::try_from(count).unwrap_or(0))
     }
 
+    /// A driver that consists of these functions.
+    #[cfg(test)]
+    pub(super) fn of(functions: Functions) -> Driver {
+        Driver { functions, version: OLDEST, init: SUCCESS }
+    }
+
     /// The table of functions.
     pub(crate) fn functions(&self) -> &Functions {
         &self.functions
@@ -289,6 +295,7 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_library_that_is_no_driver_is_an_error() {
         // The C library is a library without any of the symbols.

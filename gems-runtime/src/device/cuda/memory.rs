@@ -284,7 +284,7 @@ impl DeviceMemory {
         let uses = std::mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
         for stream in uses.writer.iter().chain(&uses.readers).filter(|stream| **stream != self.home) {
             // What belongs to a capture that the home stream is no part of is ordered by whoever launches the graph.
-            if stream.capture()? == self.home.capture()? {
+            if stream.capture_id()? == self.home.capture_id()? {
                 self.home.wait_for(stream)?;
             }
         }
@@ -314,8 +314,8 @@ impl Drop for DeviceMemory {
 /// Orders `behind` after what is queued on `first`. A capture cannot wait for work outside of it, which has to be done
 /// before the capture begins.
 fn order(first: &Stream, behind: &Stream) -> Result<()> {
-    match behind.capture()? {
-        Some(capture) if first.capture()? != Some(capture) => Ok(()),
+    match behind.capture_id()? {
+        Some(capture) if first.capture_id()? != Some(capture) => Ok(()),
         _ => behind.wait_for(first),
     }
 }

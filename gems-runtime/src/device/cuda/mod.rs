@@ -23,9 +23,13 @@
 mod allocator;
 mod context;
 mod driver;
+#[cfg(test)]
+mod fake;
 mod memory;
 mod module;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 pub use allocator::MemoryStats;
 pub use context::{Context, Properties};

@@ -41,7 +41,7 @@ pub(super) struct Inner {
 }
 
 /// A capture in progress on a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Capture {
     /// Number that no other capture of the process has.
     pub(super) id: u64,
@@ -200,6 +200,11 @@ impl Stream {
     /// The capture of which this stream is a part; without a driver call for a stream that nobody can have captured.
     pub(super) fn capture(&self) -> Result<Option<Capture>> {
         self.0.capture()
+    }
+
+    /// The number of that capture.
+    pub(super) fn capture_id(&self) -> Result<Option<u64>> {
+        Ok(self.capture()?.map(|capture| capture.id))
     }
 }
 

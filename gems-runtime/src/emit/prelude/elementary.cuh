@@ -202,19 +202,14 @@ __device__ __forceinline__ f64 cbrt(f64 x) {
   return ::cbrt(x);
 }
 
-//@ powf f32
-__device__ __forceinline__ f32 powf(f32 x, f32 y) {
+//@ pow f32
+__device__ __forceinline__ f32 pow(f32 x, f32 y) {
   return ::powf(x, y);
 }
 
-//@ powf f64
-__device__ __forceinline__ f64 powf(f64 x, f64 y) {
+//@ pow f64
+__device__ __forceinline__ f64 pow(f64 x, f64 y) {
   return ::pow(x, y);
-}
-
-//@ hypot f32
-__device__ __forceinline__ f32 hypot(f32 x, f32 y) {
-  return ::hypotf(x, y);
 }
 
 //@ hypot f64

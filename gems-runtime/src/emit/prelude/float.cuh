@@ -171,6 +171,13 @@ __device__ __forceinline__ f64 sqrt(f64 x) {
   return ::sqrt(x);
 }
 
+//@ hypot f32 : is_infinite(f32) sqrt(f64) limits(f32)
+__device__ __forceinline__ f32 hypot(f32 x, f32 y) {
+  if (is_infinite(x) || is_infinite(y)) return limits<f32>::INFINITY();
+  // Exact in f64 but for the square root and the conversion.
+  return f32(sqrt(f64(x) * f64(x) + f64(y) * f64(y)));
+}
+
 //@ recip float
 __device__ __forceinline__ T recip(T x) {
   return T(1) / x;
@@ -231,7 +238,7 @@ __device__ __forceinline__ f64 mul_add(f64 x, f64 a, f64 b) {
   return ::fma(x, a, b);
 }
 
-//@ next_after float : to_bits(T) from_bits(T) abs(T)
+//@ next_after float : to_bits(T) from_bits(T)
 __device__ __forceinline__ T next_after(T x, T y) {
   if (x != x || y != y) return x + y;
   if (x == y) return y;
@@ -282,4 +289,27 @@ __device__ __forceinline__ tuple2<f64, i32> frexp(f64 x) {
   i32 exponent = i32(bits >> 52 & 2047);
   u64 fraction = (bits & ~(u64(2047) << 52)) | u64(1022) << 52;
   return {from_bits(fraction), exponent - 1022 - lift};
+}
+
+//@ div_trunc float : trunc(T)
+__device__ __forceinline__ T div_trunc(T x, T y) {
+  return trunc(x / y);
+}
+
+//@ div_floor float : rem(T) floor(T) copysign(T)
+__device__ __forceinline__ T div_floor(T x, T y) {
+  T quotient = x / y;
+  if (y == 0) return quotient;
+  T remainder = rem(x, y);
+  T exact = (x - remainder) / y;
+  if (remainder != 0 && (y < 0) != (remainder < 0)) exact -= 1;
+  if (exact == 0) return copysign(T(0), quotient);
+  T below = floor(exact);
+  return exact - below > T(0.5) ? below + 1 : below;
+}
+
+//@ rem_floor float : rem(T)
+__device__ __forceinline__ T rem_floor(T x, T y) {
+  T remainder = rem(x, y);
+  return remainder != 0 && (y < 0) != (remainder < 0) ? remainder + y : remainder;
 }

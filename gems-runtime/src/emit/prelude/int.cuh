@@ -53,6 +53,11 @@ __device__ __forceinline__ T rem(T x, T y) {
   return y == 0 || y == -1 ? T(0) : T(x % y);
 }
 
+//@ div_trunc int : div(T)
+__device__ __forceinline__ T div_trunc(T x, T y) {
+  return div(x, y);
+}
+
 //@ div_floor uint : div(T)
 __device__ __forceinline__ T div_floor(T x, T y) {
   return div(x, y);
@@ -227,6 +232,11 @@ __device__ __forceinline__ bool min(bool x, bool y) {
 //@ max bool
 __device__ __forceinline__ bool max(bool x, bool y) {
   return x | y;
+}
+
+//@ div_trunc bool
+__device__ __forceinline__ bool div_trunc(bool x, bool y) {
+  return x & y;
 }
 
 //@ div_floor bool

@@ -2,5 +2,5 @@
 // N elements that are loaded and stored as one.
 template <typename T, u32 N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) vec {
-    T at[N];
+  T at[N];
 };

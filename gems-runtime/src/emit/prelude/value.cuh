@@ -44,6 +44,27 @@ __device__ __forceinline__ f64 from_bits(u64 bits) {
 #endif
 }
 
+//@ real_of
+// The type of the parts of a complex type; every other type itself.
+template <class X>
+struct real_of {
+  using type = X;
+};
+template <class X>
+using real_t = typename real_of<X>::type;
+
+//@ real_t bool,int,float : real_of
+
+//@ real_t complex : real_of complex
+template <>
+struct real_of<T> {
+  using type = R;
+};
+
+//@ complex_t float : complex
+template <class X>
+using complex_t = complex<X>;
+
 //@ limits
 template <class X>
 struct limits;

@@ -1,0 +1,85 @@
+//! `gems list`: the ops, one a line.
+
+use crate::ListArgs;
+use crate::failure::Outcome;
+use gems_ops::op::{OpDef, Role, TypeRef};
+use serde_json::json;
+use std::io::Write;
+use std::process::ExitCode;
+
+pub(crate) fn list(args: &ListArgs, out: &mut impl Write) -> Outcome {
+    let word = args.word.as_deref().unwrap_or_default().to_lowercase();
+    let ops: Vec<_> = gems_ops::REGISTRY
+        .iter()
+        .filter(|op| op.name.contains(&word) || op.doc.to_lowercase().contains(&word))
+        .collect();
+    if args.json {
+        let rows: Vec<_> = ops.iter().map(|op| row(op)).collect();
+        writeln!(out, "{:#}", serde_json::Value::from(rows))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let signatures: Vec<_> = ops.iter().map(|op| signature(op)).collect();
+    let width = signatures.iter().map(|text| text.chars().count()).max().unwrap_or(0);
+    for (op, signature) in ops.iter().zip(&signatures) {
+        writeln!(out, "{signature:width$}  {:?}  {{{}}}", op.promote.kind, op.dtypes)?;
+        writeln!(out, "    {}", first_line(op))?;
+    }
+    writeln!(out, "{} ops", ops.len())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(op: &OpDef) -> serde_json::Value {
+    let params: Vec<_> = op
+        .params
+        .iter()
+        .map(|param| {
+            json!({
+                "name": param.name,
+                "type": type_name(param.ty),
+                "number": param.role == Role::Number,
+                "promotes": param.promotes,
+            })
+        })
+        .collect();
+    let outputs: Vec<_> = op.outputs.iter().map(|output| type_name(output.ty)).collect();
+    json!({
+        "name": op.name,
+        "signature": signature(op),
+        "params": params,
+        "outputs": outputs,
+        "kind": format!("{:?}", op.promote.kind),
+        "dtypes": op.dtypes.iter().map(|dtype| dtype.name()).collect::<Vec<_>>(),
+        "doc": first_line(op),
+    })
+}
+
+/// `add_scaled(input: T, other: T, alpha: number T) -> T`.
+pub(crate) fn signature(op: &OpDef) -> String {
+    let params: Vec<_> = op
+        .params
+        .iter()
+        .map(|param| {
+            let number = if param.role == Role::Number { "number " } else { "" };
+            format!("{}: {number}{}", param.name, type_name(param.ty))
+        })
+        .collect();
+    let outputs: Vec<_> = op.outputs.iter().map(|output| type_name(output.ty)).collect();
+    let outputs = match outputs.as_slice() {
+        [one] => (*one).to_owned(),
+        several => format!("({})", several.join(", ")),
+    };
+    format!("{}({}) -> {outputs}", op.name, params.join(", "))
+}
+
+fn type_name(ty: TypeRef) -> &'static str {
+    match ty {
+        TypeRef::Generic => "T",
+        TypeRef::Real => "T::Real",
+        TypeRef::Complex => "T::Complex",
+        TypeRef::Fixed(dtype) => dtype.name(),
+    }
+}
+
+fn first_line(op: &OpDef) -> &'static str {
+    op.doc.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+}

@@ -1,0 +1,240 @@
+//! The command line tool: looks at ops, runs them on files, replays recorded cases, and says what the machine offers.
+//!
+//! Guarantees: bad arguments and files give one line on stderr and exit code 2, never a panic; a closed pipe ends the
+//! tool in silence. Computes nothing itself: every command calls the library.
+
+mod cache;
+mod doctor;
+mod elements;
+mod failure;
+mod list;
+mod notation;
+mod npy;
+mod replay;
+mod run;
+mod show;
+
+use clap::{Parser, Subcommand};
+use failure::{Failure, Outcome};
+use gems_ops::device::Device;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Pointwise ops on strided buffers: look at them, run them, check them.
+#[derive(Debug, Parser)]
+#[command(name = "gems", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the ops, or those whose name or documentation has a word.
+    List(ListArgs),
+    /// Show what an op became for some operands: results, plan, kernel.
+    Show(ShowArgs),
+    /// Run an op on .npy files and numbers.
+    Run(RunArgs),
+    /// Replay recorded cases and compare.
+    Replay(ReplayArgs),
+    /// Say what the machine offers, what is missing and how to mend it.
+    Doctor,
+    /// The cache of compiled kernels.
+    Cache {
+        #[command(subcommand)]
+        action: CacheAction,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct ListArgs {
+    /// Only ops whose name or documentation has this word.
+    word: Option<String>,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(allow_negative_numbers = true)]
+struct ShowArgs {
+    /// Name of the op.
+    op: String,
+    /// Numbers, or `dtype[shape]` with views behind it: 'bf16[64,256].t()'; left out: contiguous f32[1024].
+    operands: Vec<String>,
+    /// Architecture to compile for.
+    #[arg(long, default_value = "sm_90")]
+    arch: String,
+    /// Only this: the CUDA source, its PTX, the kernel's name, or the plan.
+    #[arg(long, value_enum)]
+    emit: Option<Emit>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Emit {
+    Cuda,
+    Ptx,
+    Spec,
+    Plan,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(allow_negative_numbers = true)]
+struct RunArgs {
+    /// Name of the op.
+    op: String,
+    /// .npy files and numbers, one a parameter.
+    #[arg(required = true)]
+    operands: Vec<String>,
+    /// Write the result to this .npy file; several results get .0.npy, .1.npy, and so on.
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// `cpu` or `cuda:N`.
+    #[arg(long, default_value = "cpu", value_parser = parse_device)]
+    device: Device,
+}
+
+#[derive(Debug, clap::Args)]
+struct ReplayArgs {
+    /// Files of cases, plain or gzip.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// `cpu` or `cuda:N`.
+    #[arg(long, default_value = "cpu", value_parser = parse_device)]
+    device: Device,
+    /// Compute and compare values, or only infer dtype, shape and strides.
+    #[arg(long, value_enum, default_value = "eager")]
+    mode: replay::Mode,
+    /// Only cases of these ops, by PyTorch's name or ours.
+    #[arg(long, value_delimiter = ',')]
+    ops: Vec<String>,
+    /// Only cases of these dtypes.
+    #[arg(long, value_delimiter = ',')]
+    dtypes: Vec<String>,
+    /// Only cases of these sources.
+    #[arg(long, value_delimiter = ',')]
+    source: Vec<String>,
+    /// Write every case's outcome to this file.
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Known differences; default: known-differences.toml next to each file of cases.
+    #[arg(long)]
+    known: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum CacheAction {
+    /// Print the folder.
+    Path,
+    /// Count the entries and their bytes.
+    Stats,
+    /// Delete every entry.
+    Clear,
+    /// Compile kernels of these ops ahead of their first use.
+    Bake(BakeArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct BakeArgs {
+    /// Names of ops.
+    #[arg(required = true)]
+    ops: Vec<String>,
+    /// Architectures to compile for.
+    #[arg(long, value_delimiter = ',', default_value = "sm_90")]
+    arch: Vec<String>,
+    /// Dtypes of the operands.
+    #[arg(long, value_delimiter = ',', default_value = "f32")]
+    dtypes: Vec<String>,
+}
+
+fn parse_device(text: &str) -> Result<Device, String> {
+    let ordinal = text
+        .strip_prefix("cuda")
+        .map(|rest| rest.strip_prefix(':').unwrap_or(if rest.is_empty() { "0" } else { rest }));
+    match (text, ordinal.map(str::parse)) {
+        ("cpu", _) => Ok(Device::Cpu),
+        (_, Some(Ok(ordinal))) => Ok(Device::Cuda(ordinal)),
+        _ => Err("expected `cpu` or `cuda:N`".to_owned()),
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) => return report(&Failure::Message(first_paragraph(&error.to_string()))),
+    };
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let outcome = dispatch(cli.command, &mut out).and_then(|code| {
+        out.flush()?;
+        Ok(code)
+    });
+    outcome.unwrap_or_else(|failure| report(&failure))
+}
+
+fn dispatch(command: Command, out: &mut impl Write) -> Outcome {
+    match command {
+        Command::List(args) => list::list(&args, out),
+        Command::Show(args) => show::show(&args, out),
+        Command::Run(args) => run::run(&args, out),
+        Command::Replay(args) => replay::replay(&args, out),
+        Command::Doctor => doctor::doctor(out),
+        Command::Cache { action } => cache::cache(&action, out),
+    }
+}
+
+fn report(failure: &Failure) -> ExitCode {
+    match failure {
+        Failure::Message(message) => {
+            // A closed stderr leaves nobody to tell.
+            let _ = writeln!(io::stderr(), "gems: {}", message.trim().replace('\n', "; "));
+            ExitCode::from(2)
+        }
+        Failure::ClosedPipe => ExitCode::SUCCESS,
+    }
+}
+
+/// The part of a message of clap that says what is wrong, on one line.
+fn first_paragraph(text: &str) -> String {
+    let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+    let paragraph = lines.collect::<Vec<_>>().join(" ");
+    paragraph.strip_prefix("error: ").unwrap_or(&paragraph).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definitions_of_all_commands_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn devices_are_cpu_and_numbered_cuda() {
+        assert_eq!(parse_device("cpu"), Ok(Device::Cpu));
+        assert_eq!(parse_device("cuda"), Ok(Device::Cuda(0)));
+        assert_eq!(parse_device("cuda:3"), Ok(Device::Cuda(3)));
+        for text in ["", "gpu", "cuda:", "cuda:x", "cuda:-1", "cpu:0"] {
+            assert!(parse_device(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_option_is_explained_on_one_line() {
+        let error = Cli::try_parse_from(["gems", "replay", "x", "--mode", "lazy"]).unwrap_err();
+        let line = first_paragraph(&error.to_string());
+        assert!(line.starts_with("invalid value 'lazy' for '--mode <MODE>'"), "{line}");
+        assert!(!line.contains('\n'));
+    }
+
+    #[test]
+    fn negative_numbers_are_operands() {
+        let cli = Cli::try_parse_from(["gems", "run", "add", "x.npy", "-2.5"]).unwrap();
+        let Command::Run(args) = cli.command else { panic!("another command") };
+        assert_eq!(args.operands, ["x.npy", "-2.5"]);
+    }
+}

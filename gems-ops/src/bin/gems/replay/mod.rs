@@ -1,0 +1,211 @@
+//! `gems replay`: runs recorded cases and compares.
+//!
+//! The formats and the rule by which a case passes are those of tests/data/FORMAT.md.
+
+mod case;
+mod compare;
+mod faults;
+mod formula;
+mod known;
+mod program;
+mod report;
+mod rules;
+mod subject;
+mod torch;
+
+use crate::ReplayArgs;
+use crate::elements::Elements;
+use crate::failure::{Failure, Outcome};
+use case::{Argument, Cases, TorchCase};
+use compare::{Form, Rule, Tolerance};
+use gems_ops::buffer::{StridedBuffer, SymbolicBuffer};
+use gems_ops::device::Device;
+use gems_ops::dtype::DType;
+use known::{Entry, Known};
+use report::{Label, Report, Verdict};
+use std::fs;
+use std::io::Write;
+use std::process::ExitCode;
+use subject::{Stop, Subject};
+use torch::{Call, Given, name_in_source, short_name};
+
+/// How cases are replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Mode {
+    /// With memory: values are compared.
+    Eager,
+    /// Without memory: dtype, shape and strides are compared.
+    Symbolic,
+}
+
+pub(crate) fn replay(args: &ReplayArgs, out: &mut impl Write) -> Outcome {
+    if args.mode == Mode::Eager {
+        // Says at once, and once, that a device cannot be used.
+        StridedBuffer::zeros(DType::F32, &[1], args.device)?;
+    }
+    let mut report = Report::default();
+    for file in &args.files {
+        let known = Known::load(args.known.as_deref(), file)?;
+        let mut replayer = Replayer { args, known: &known, report: &mut report };
+        match case::read(file)? {
+            Cases::Torch(cases) => cases.iter().for_each(|case| replayer.torch(case)),
+            Cases::Fault(cases) => cases.iter().for_each(|case| replayer.fault(case)),
+            Cases::Layout(cases) => cases.iter().enumerate().for_each(|(i, case)| replayer.layout(i, case)),
+            Cases::Promotion(tables) => replayer.promotion(&tables),
+        }
+    }
+    report.print(out)?;
+    if let Some(path) = &args.json {
+        fs::write(path, format!("{:#}\n", report.to_json()))
+            .map_err(|error| Failure::of_file(path, error))?;
+    }
+    Ok(if report.has_failures() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The cases of one file on their way into the report.
+struct Replayer<'a> {
+    args: &'a ReplayArgs,
+    known: &'a Known,
+    report: &'a mut Report,
+}
+
+impl Replayer<'_> {
+    fn torch(&mut self, case: &TorchCase) {
+        let TorchCase { id, op, dtype, source, .. } = case;
+        let label = Label { id: id.clone(), op: op.clone(), dtype: dtype.clone(), source: source.clone() };
+        self.add(label, |args, known| match args.mode {
+            Mode::Eager => torch_case::<StridedBuffer>(case, args.device, known),
+            Mode::Symbolic => torch_case::<SymbolicBuffer>(case, args.device, known),
+        });
+    }
+
+    fn fault(&mut self, case: &faults::FaultCase) {
+        self.add(case.label(), |args, known| match args.mode {
+            Mode::Eager => faults::verdict::<StridedBuffer>(case, args.device, known),
+            Mode::Symbolic => faults::verdict::<SymbolicBuffer>(case, args.device, known),
+        });
+    }
+
+    fn layout(&mut self, index: usize, case: &case::LayoutCase) {
+        let id = format!("layout-{}", index + 1);
+        let label = Label { id, op: case.op.clone(), dtype: String::new(), source: "layout-cases".into() };
+        self.add(label, |args, _| rules::layout(case, args.device));
+    }
+
+    fn promotion(&mut self, tables: &case::Promotion) {
+        let label = |id: &str, op: &str| Label {
+            id: id.to_owned(),
+            op: op.to_owned(),
+            dtype: String::new(),
+            source: "promotion".into(),
+        };
+        for (id, want) in &tables.result_type {
+            self.add(label(id, "result_type"), |_, known| rules::result_type(id, want, known));
+        }
+        for (id, want) in &tables.elementwise {
+            self.add(label(id, "elementwise"), |_, known| rules::elementwise(id, want, known));
+        }
+    }
+
+    /// Replays a case unless the filters leave it out.
+    fn add(&mut self, label: Label, verdict: impl FnOnce(&ReplayArgs, &Known) -> Verdict) {
+        let admits =
+            |filter: &[String], value: &str| filter.is_empty() || filter.iter().any(|name| name == value);
+        let ops: Vec<String> = self.args.ops.iter().map(|name| short_name(name).to_owned()).collect();
+        if admits(&ops, short_name(&label.op))
+            && admits(&self.args.dtypes, &label.dtype)
+            && admits(&self.args.source, &label.source)
+        {
+            let verdict = verdict(self.args, self.known);
+            self.report.add(label, verdict);
+        }
+    }
+}
+
+fn torch_case<B: Subject>(case: &TorchCase, device: Device, known: &Known) -> Verdict {
+    match torch_results::<B>(case, device) {
+        Err(stop) => stop.verdict(),
+        Ok(results) if results.len() != case.out.len() => {
+            Verdict::Failed(format!("got {} results, expected {}", results.len(), case.out.len()))
+        }
+        Ok(results) => results
+            .iter()
+            .enumerate()
+            .map(|(i, result)| {
+                torch_result(case, i, result, known.entry(&case.id, i)).unwrap_or_else(Verdict::Failed)
+            })
+            .fold(Verdict::Passed, compare::worse),
+    }
+}
+
+fn torch_results<B: Subject>(case: &TorchCase, device: Device) -> Result<Vec<B>, Stop> {
+    let given = |argument| given::<B>(argument, device);
+    let positional = case.args.iter().map(given).collect::<Result<_, _>>()?;
+    let keywords = case.kwargs.iter().map(|(name, argument)| Ok((name.as_str(), given(argument)?)));
+    let name = name_in_source(&case.op, &case.source);
+    let call = Call::bind(name, positional, keywords.collect::<Result<_, Stop>>()?)?;
+    run(&call)
+}
+
+/// Runs a call into new buffers.
+fn run<B: Subject>(call: &Call<B>) -> Result<Vec<B>, Stop> {
+    match B::run(call.op, &call.operands(), None) {
+        Ok(results) => Ok(results.into_vec()),
+        Err(error) => Err(Stop::of_call(error, call)),
+    }
+}
+
+fn given<B: Subject>(argument: &Argument, device: Device) -> Result<Given<B>, Stop> {
+    let damaged = |what: String| Stop::Verdict(Verdict::Failed(format!("damaged case: {what}")));
+    Ok(match argument {
+        Argument::Tensor { tensor } => {
+            let window = tensor.window().map_err(damaged)?;
+            let window = window.ok_or_else(|| Verdict::Unsupported(format!("no dtype {}", tensor.dtype)))?;
+            Given::Buffer(B::place(&window, device).map_err(Stop::of)?)
+        }
+        Argument::Scalar { scalar, kind } => Given::Number(case::scalar(scalar, kind).map_err(damaged)?),
+        Argument::Word { str } => Given::Word(str.clone()),
+        Argument::DType { dtype } => Given::Word(dtype.clone()),
+        Argument::None { .. } => Given::None,
+    })
+}
+
+/// The verdict on one result of a case; the error is a damaged case or a device that failed.
+fn torch_result<B: Subject>(
+    case: &TorchCase,
+    index: usize,
+    got: &B,
+    known: Option<&Entry>,
+) -> Result<Verdict, String> {
+    let tensor = &case.out[index];
+    let Some(want) = tensor.window()? else {
+        return Ok(Verdict::Unsupported(format!("no dtype {}", tensor.dtype)));
+    };
+    let shape = want.layout.shape();
+    let form = Form { dtype: &tensor.dtype, shape, strides: Some(want.layout.strides()) };
+    let mut verdict = Verdict::Passed;
+    if let Some(difference) = form.difference(got.meta()) {
+        match known.filter(|entry| entry.expects(&got.meta().to_string())) {
+            Some(entry) => verdict = Verdict::Known(entry.why()),
+            None => return Ok(Verdict::Failed(difference)),
+        }
+    }
+    let comparable = got.meta().dtype == want.dtype && got.meta().layout.shape() == shape;
+    let Some(got) = got.elements().map_err(|error| error.to_string())?.filter(|_| comparable) else {
+        return Ok(verdict);
+    };
+    let dtype = want.dtype;
+    let rule = Rule { tolerance: Tolerance::of_torch(dtype), signed_zero: false };
+    let reference = match case.ref64.as_ref().and_then(|tensors| tensors.get(index)) {
+        Some(tensor) => tensor.window()?.filter(|window| window.layout.shape() == shape),
+        None => None,
+    };
+    let elements = |window: case::Window| Elements::new(window.bytes, window.dtype, window.layout);
+    let shape = shape.to_vec();
+    let (want, reference) = (elements(want), reference.map(elements));
+    let differing = compare::differences(&got, |i, value| {
+        rule.agrees(value, want.value(i), dtype)
+            || reference.as_ref().is_some_and(|reference| rule.agrees(value, reference.value(i), dtype))
+    });
+    Ok(compare::worse(verdict, compare::judge(&got, |i| want.value(i), &differing, &shape, known)))
+}

@@ -1,0 +1,113 @@
+//! What replay needs of a buffer, with memory or without.
+
+use super::case::Window;
+use super::report::Verdict;
+use super::torch::Call;
+use crate::elements::Elements;
+use gems_ops::buffer::{Buffer, Meta, StridedBuffer, SymbolicBuffer};
+use gems_ops::device::Device;
+use gems_ops::dtype::DType;
+use gems_ops::error::{Error, ErrorKind, Result};
+use gems_ops::layout::Layout;
+
+/// A kind of buffer that cases can be replayed with.
+pub(super) trait Subject: Buffer {
+    /// Whether there are values to compare.
+    const HAS_VALUES: bool;
+
+    /// The window's view, on the device.
+    fn place(window: &Window, device: Device) -> Result<Self>;
+
+    /// A contiguous buffer of zeros.
+    fn zeros(dtype: DType, shape: &[usize], device: Device) -> Result<Self>;
+
+    /// The values, if there are any.
+    fn elements(&self) -> Result<Option<Elements>>;
+}
+
+impl Subject for StridedBuffer {
+    const HAS_VALUES: bool = true;
+
+    fn place(window: &Window, device: Device) -> Result<Self> {
+        // As bytes, so that no value is touched on the way.
+        let raw = StridedBuffer::from_slice(&window.bytes, &[window.bytes.len()])?.to_device(device)?;
+        StridedBuffer::from_storage(raw.storage().clone(), window.dtype, window.layout.clone())
+    }
+
+    fn zeros(dtype: DType, shape: &[usize], device: Device) -> Result<Self> {
+        StridedBuffer::zeros(dtype, shape, device)
+    }
+
+    fn elements(&self) -> Result<Option<Elements>> {
+        Elements::of(self).map(Some)
+    }
+}
+
+impl Subject for SymbolicBuffer {
+    const HAS_VALUES: bool = false;
+
+    fn place(window: &Window, device: Device) -> Result<Self> {
+        Ok(symbolic(window.dtype, window.layout.clone(), device))
+    }
+
+    fn zeros(dtype: DType, shape: &[usize], device: Device) -> Result<Self> {
+        SymbolicBuffer::new(dtype, shape, device)
+    }
+
+    fn elements(&self) -> Result<Option<Elements>> {
+        Ok(None)
+    }
+}
+
+/// A buffer without memory of this layout.
+pub(super) fn symbolic(dtype: DType, layout: Layout, device: Device) -> SymbolicBuffer {
+    SymbolicBuffer::with_meta(Meta { dtype, device, layout })
+}
+
+/// Why there is no result.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// The library refused the call, as it must for bad operands.
+    Refused(Error),
+    /// There is nothing to judge.
+    Verdict(Verdict),
+}
+
+impl From<Verdict> for Stop {
+    fn from(verdict: Verdict) -> Stop {
+        Stop::Verdict(verdict)
+    }
+}
+
+impl Stop {
+    /// What became of a call that the library did not run.
+    pub(super) fn of_call<B: Buffer>(error: Error, call: &Call<B>) -> Stop {
+        match error.kind() {
+            ErrorKind::Unsupported => Stop::Verdict(Verdict::Unsupported(error.to_string())),
+            ErrorKind::DType if !call.takes_dtypes() => {
+                Stop::Verdict(Verdict::Unsupported(error.to_string()))
+            }
+            _ => Stop::of(error),
+        }
+    }
+
+    /// What became of something else that the library refused, or that the machine could not do.
+    pub(super) fn of(error: Error) -> Stop {
+        match error.kind() {
+            ErrorKind::Shape
+            | ErrorKind::DType
+            | ErrorKind::Value
+            | ErrorKind::Overlap
+            | ErrorKind::Device => Stop::Refused(error),
+            _ => Stop::Verdict(Verdict::Failed(error.to_string())),
+        }
+    }
+
+    /// The verdict on a case that expects results.
+    pub(super) fn verdict(self) -> Verdict {
+        match self {
+            Stop::Refused(error) => Verdict::Failed(format!("refused: {error}")),
+            Stop::Verdict(verdict) => verdict,
+        }
+    }
+}

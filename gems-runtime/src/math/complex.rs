@@ -1,1 +1,0 @@
-//! Complex numbers with parts of f32 or f64.

@@ -1,0 +1,9 @@
+use gems_ops::prelude::*;
+
+#[device_fn]
+fn f<T: Float>(x: T) -> T {
+    const C: [f64; 2] = [1.0, 2.0];
+    C[x] as T
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use gems_ops::prelude::*;
+
+#[pointwise_dynamic(promote = default(x, alpha))]
+fn f<T: Float>(x: T, #[param] alpha: T) -> T {
+    x * alpha
+}
+
+fn main() {}

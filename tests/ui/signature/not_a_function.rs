@@ -1,0 +1,6 @@
+use gems_ops::prelude::*;
+
+#[pointwise_dynamic]
+struct F;
+
+fn main() {}

@@ -1,0 +1,8 @@
+use gems_ops::prelude::*;
+
+#[pointwise_dynamic]
+fn f<T: Number>(x: T) -> T {
+    x * T::PI
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+use gems_ops::prelude::*;
+
+#[device_fn]
+fn is_big<T: Float>(x: T) -> bool {
+    x > 100.0
+}
+
+#[pointwise_dynamic]
+fn f<T: Float>(x: T) -> T {
+    let big = is_big(x);
+    if big { x } else { -x }
+}
+
+fn main() {}
