@@ -22,12 +22,12 @@ use std::sync::Arc;
 ///
 /// # Examples
 /// ```
-/// use gems_runtime::buffer::{StridedBuffer, SymbolicBuffer, Views};
+/// use gems_runtime::buffer::{Buffer, StridedBuffer, SymbolicBuffer, Views};
 /// use gems_runtime::trace::{Policy, Scope};
 ///
 /// let x = StridedBuffer::from_vec(vec![0.0f32; 24], &[2, 12])?;
 /// let scope = Scope::new(Policy::Guard);
-/// let x = SymbolicBuffer::like_symbolic(&x, "x", &scope)?;
+/// let x = SymbolicBuffer::like_symbolic(x.meta(), "x", &scope)?;
 /// assert_eq!(x.to_string(), "f32[x.shape[0], x.shape[1]]");
 /// assert_eq!(x.flatten(0, 1)?.to_string(), "f32[x.shape[0]*x.shape[1]]");
 /// # Ok::<(), gems_runtime::error::Error>(())
@@ -87,38 +87,31 @@ impl SymbolicBuffer {
         Ok(SymbolicBuffer::fresh(Meta { dtype, device, layout }))
     }
 
-    /// The description of a buffer whose sizes above 1 are open: each is a symbol, named as in `x.shape[0]`.
+    /// A buffer like an existing one, with its sizes above 1 open: each is a symbol, named as in `x.shape[0]`.
     ///
     /// Strides that follow from sizes are products of them; others above 1 are symbols as well (`x.strides[0]`).
     ///
     /// # Errors
-    /// `Shape` if the layout is none; it is one if it comes from a buffer.
-    pub fn like_symbolic<B>(buffer: &B, name: &str, scope: &Scope) -> Result<SymbolicBuffer>
-    where
-        B: Buffer<Size = usize>,
-    {
+    /// `Shape` if the layout has elements beyond the address space; none that comes from a buffer has.
+    pub fn like_symbolic(meta: &Meta, name: &str, scope: &Scope) -> Result<SymbolicBuffer> {
         let open = |(axis, &size): (usize, &usize)| scope.symbol(&format!("{name}.shape[{axis}]"), size);
-        let shape: SmallVec<[Dim; 6]> = buffer.shape().iter().enumerate().map(open).collect();
-        SymbolicBuffer::like_with_dims(buffer, &shape, name, scope)
+        let shape: SmallVec<[Dim; 6]> = meta.layout.shape().iter().enumerate().map(open).collect();
+        SymbolicBuffer::like_with_dims(meta, &shape, name, scope)
     }
 
     /// As [`SymbolicBuffer::like_symbolic`], with these sizes.
     ///
     /// # Errors
-    /// `Shape` if the sizes seen are not the buffer's; `Value` if they belong to several scopes.
-    pub fn like_with_dims<B>(buffer: &B, shape: &[Dim], name: &str, scope: &Scope) -> Result<SymbolicBuffer>
-    where
-        B: Buffer<Size = usize>,
-    {
-        let Meta { dtype, device, layout } = buffer.meta();
+    /// `Shape` if the sizes seen are not the buffer's; `Value` if they belong to another scope.
+    pub fn like_with_dims(meta: &Meta, shape: &[Dim], name: &str, scope: &Scope) -> Result<SymbolicBuffer> {
         let seen: SmallVec<[usize; 6]> = shape.iter().map(Extent::seen).collect();
-        if seen.as_slice() != layout.shape() {
-            let message = format!("sizes {shape:?} are {seen:?}, not {:?}; give those seen", layout.shape());
+        if seen.as_slice() != meta.layout.shape() {
+            let message = format!("sizes {shape:?} are {seen:?}, not {:?}; give those seen", meta.layout.shape());
             return Err(Error::new(ErrorKind::Shape, message));
         }
-        let strides = strides_by_sizes(layout, shape, name, scope);
-        let layout = open_layout(shape, &strides, Start { seen: layout.offset(), open: false })?;
-        Ok(SymbolicBuffer::fresh(Meta { dtype: *dtype, device: *device, layout }))
+        let strides = strides_by_sizes(&meta.layout, shape, name, scope);
+        let layout = open_layout(shape, &strides, Start { seen: meta.layout.offset(), open: false })?;
+        Ok(SymbolicBuffer::fresh(Meta { dtype: meta.dtype, device: meta.device, layout }))
     }
 
     fn fresh(meta: Meta<Dim>) -> SymbolicBuffer {
@@ -306,7 +299,8 @@ impl Buffer for SymbolicBuffer {
         };
         for (output, meta) in outputs.iter_mut().zip(inference.outputs) {
             // An empty output is resized, as by a real call: it gets memory of its own.
-            let memory = if output.meta.layout.is_empty() { Arc::default() } else { output.memory.clone() };
+            let resized = output.meta.layout.is_empty() && !meta.layout.is_empty();
+            let memory = if resized { Arc::default() } else { output.memory.clone() };
             **output = SymbolicBuffer::in_memory(meta, memory);
         }
         Ok(())

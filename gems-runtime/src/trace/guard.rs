@@ -214,10 +214,10 @@ impl Guards {
         };
         let mut bindings = Bindings::from_elem(UNBOUND, self.n_given);
         for (dim, size) in axes() {
-            if let Some(slot) = self.slot(dim)
+            if let Some((sign, slot)) = self.slot(dim)
                 && bindings[slot] == UNBOUND
             {
-                bindings[slot] = usize::try_from(size).ok()?;
+                bindings[slot] = usize::try_from(size.checked_mul(sign)?).ok()?;
             }
         }
         let values = self.values(&bindings);
@@ -225,10 +225,13 @@ impl Guards {
         fits.then_some(bindings)
     }
 
-    /// The place of a given symbol among the bindings.
-    fn slot(&self, dim: &Dim) -> Option<usize> {
-        match &self.symbols.get(dim.term().as_symbol()? as usize)?.origin {
-            Origin::Given { slot, .. } => Some(*slot),
+    /// The place among the bindings of a given symbol that stands alone, and its sign.
+    fn slot(&self, dim: &Dim) -> Option<(isize, usize)> {
+        let (&[symbol], sign @ (1 | -1)) = (dim.term().symbols.as_slice(), dim.term().coefficient) else {
+            return None;
+        };
+        match &self.symbols.get(symbol as usize)?.origin {
+            Origin::Given { slot, .. } => Some((sign, *slot)),
             Origin::Derived(_) => None,
         }
     }
