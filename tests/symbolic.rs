@@ -75,7 +75,9 @@ fn open(buffers: &[Plain], symbols: Symbols, scope: &Scope) -> Vec<SymbolicBuffe
     let mut known: BTreeMap<usize, Dim> = BTreeMap::new();
     let mut size = |name: String, size: usize| match symbols {
         Symbols::Apart => scope.symbol(&name, size),
-        Symbols::Shared => known.entry(size).or_insert_with(|| scope.symbol(&format!("n{size}"), size)).clone(),
+        Symbols::Shared => {
+            known.entry(size).or_insert_with(|| scope.symbol(&format!("n{size}"), size)).clone()
+        }
     };
     let buffers = buffers.iter().enumerate().map(|(i, buffer)| {
         let shape: Vec<Dim> = (0..)
@@ -131,7 +133,8 @@ fn recorded_layouts_come_out_of_symbolic_calls() {
 
             let guards = scope.guards().unwrap();
             let actual: Vec<&Layout> = inputs.iter().map(|input| &input.0.layout).collect();
-            let bindings = guards.bind(&layouts(&opened), &actual).expect("a buffer fits its own description");
+            let bindings =
+                guards.bind(&layouts(&opened), &actual).expect("a buffer fits its own description");
             assert_eq!(guards.check(&bindings), Ok(()), "{line}");
             assert_eq!(at(&guards, &bindings, &result), parts(&plain(expected.clone())), "{line}");
         }
@@ -216,10 +219,8 @@ impl Step {
             8 => Step::Split(axis(random), 1 + random.below(4), random.below(4)),
             9 => Step::Chunk(axis(random), 1 + random.below(4), random.below(4)),
             10 => {
-                let mut target: Vec<isize> = shape
-                    .iter()
-                    .map(|&size| if size == 1 { random.signed(-1, 4) } else { -1 })
-                    .collect();
+                let mut target: Vec<isize> =
+                    shape.iter().map(|&size| if size == 1 { random.signed(-1, 4) } else { -1 }).collect();
                 if random.chance(50) {
                     target.insert(0, random.signed(0, 4));
                 }
@@ -442,4 +443,219 @@ fn traces_hold_for_all_sizes_that_satisfy_their_guards() {
     // Most traces are replayed at other sizes, and most succeed.
     assert!(n_replays > 3 * n_traces, "{n_replays} replays");
     assert!(n_failing_traces < n_traces / 4, "{n_failing_traces} failing traces");
+}
+
+#[test]
+fn contiguous_operands_need_only_the_equalities_between_them() {
+    let mut random = Random(11);
+    for _ in 0..2_000 {
+        let rank = random.below(7);
+        let shape: Vec<usize> = (0..rank).map(|_| random.pick(&[1, 2, 3, 3, 4])).collect();
+        let inputs: Vec<Plain> =
+            (0..=random.below(3)).map(|_| plain(Layout::contiguous(&shape).unwrap())).collect();
+        let n_open = shape.iter().filter(|&&size| size > 1).count();
+
+        let scope = Scope::new(Policy::Guard);
+        let opened = open(&inputs, Symbols::Apart, &scope);
+        let result = call(&opened).unwrap();
+        assert!(result.t().is_ok() == (rank <= 2) && result.flatten(0, -1).is_ok());
+        let guards = scope.guards().unwrap();
+        assert_eq!(guards.len(), n_open * (inputs.len() - 1), "{guards}");
+        for guard in &guards {
+            assert_eq!((guard.relation(), guard.why().step), (Relation::Equal, "broadcasting"));
+            assert!(guard.dims().0 == guard.dims().1, "known to be equal from then on");
+        }
+
+        // A trace may be strict if equal sizes are the same symbol.
+        let scope = Scope::new(Policy::Strict);
+        let shared = open(&inputs, Symbols::Shared, &scope);
+        call(&shared).unwrap();
+        let permuted: Vec<isize> = (0..rank).rev().map(|axis| axis.try_into().unwrap()).collect();
+        let permuted: Vec<_> = shared.iter().map(|x| x.permute(&permuted).unwrap()).collect();
+        call(&permuted).unwrap();
+        assert!(scope.guards().unwrap().is_empty());
+    }
+}
+
+/// A matrix of two open sizes.
+fn matrix(scope: &Scope, names: [&str; 2], seen: [usize; 2]) -> SymbolicBuffer {
+    let shape = [scope.symbol(names[0], seen[0]), scope.symbol(names[1], seen[1])];
+    SymbolicBuffer::symbolic(DType::F32, &shape, Device::Cpu).unwrap()
+}
+
+#[test]
+fn guards_name_sizes_axis_operand_and_op() {
+    let scope = Scope::new(Policy::Guard);
+    let x = matrix(&scope, ["b", "n"], [4, 6]);
+    let y = SymbolicBuffer::symbolic(DType::F32, &[scope.symbol("m", 6)], Device::Cpu).unwrap();
+    let z = gelu_and_mul(&x, &y).unwrap();
+    assert_eq!(z.to_string(), "f32[b, n]");
+    let guards = scope.guards().unwrap();
+    assert_eq!(guards.to_string(), "n == m, from broadcasting axis 1 of `y` in gelu_and_mul");
+    assert_eq!(guards.check(&[9, 5, 5]), Ok(()));
+    let failed = guards.check(&[9, 5, 6]).unwrap_err();
+    assert_eq!(failed.to_string(), "n == m, from broadcasting axis 1 of `y` in gelu_and_mul");
+    assert_eq!(guards.check(&[1, 5, 5]).unwrap_err().to_string(), "2 <= b, from the bounds of the symbol");
+    assert!(guards.check(&[9]).is_err());
+}
+
+#[test]
+fn strict_scopes_refuse_and_name_both_sizes() {
+    let scope = Scope::new(Policy::Strict);
+    let x = matrix(&scope, ["b", "n"], [4, 6]);
+    let y = SymbolicBuffer::symbolic(DType::F32, &[scope.symbol("m", 6)], Device::Cpu).unwrap();
+    assert_eq!(tanh(&x).unwrap().to_string(), "f32[b, n]");
+    let error = gelu_and_mul(&x, &y).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Guard);
+    assert_eq!(
+        error.to_string(),
+        "gelu_and_mul: the trace holds only if n == m (6 and 6 in this run), from broadcasting axis 1 of `y` in gelu_and_mul; give \
+         sizes that must agree the same symbol, make the size a number, or trace with Policy::Guard"
+    );
+    // What came after a refusal is no trace.
+    assert_eq!(scope.guards().unwrap_err().kind(), ErrorKind::Guard);
+    assert_eq!(tanh(&x).unwrap_err().kind(), ErrorKind::Guard);
+
+    let scope = Scope::new(Policy::Strict);
+    let x = matrix(&scope, ["b", "n"], [4, 6]);
+    assert!(
+        x.narrow(0, 0, 3)
+            .unwrap_err()
+            .to_string()
+            .contains("only if 3 <= b (3 and 4 in this run), from narrowing axis 0")
+    );
+
+    let scope = Scope::new(Policy::Strict);
+    let x = matrix(&scope, ["b", "n"], [4, 6]);
+    let seen_by_the_host = x.shape()[1];
+    let error = x.flatten(0, 1).unwrap_err().to_string();
+    assert!(
+        seen_by_the_host == 6
+            && error.contains("only if b == 4 (4 and 4 in this run), from the host reading axis 0"),
+        "{error}"
+    );
+    assert_eq!(x.extent(0).unwrap_err().kind(), ErrorKind::Guard);
+}
+
+#[test]
+fn numbers_that_the_host_reads_are_guarded() {
+    let scope = Scope::new(Policy::Guard);
+    let x = matrix(&scope, ["b", "n"], [4, 6]);
+    assert_eq!((x.rank(), x.dims().len(), x.seen().layout.numel()), (2, 2, 24));
+    assert!(scope.guards().unwrap().is_empty());
+    assert_eq!(x.extent(-1).unwrap(), 6);
+    assert_eq!(scope.guards().unwrap().to_string(), "n == 6, from the host reading axis 1");
+    assert_eq!(x.to_string(), "f32[b, 6]");
+    assert_eq!(x.numel(), 24);
+    assert_eq!(Buffer::shape(&x), [4, 6]);
+    assert_eq!(x.strides(), [6, 1]);
+    // 6·b = 24 is asked as b = 4, and answers the last two.
+    assert_eq!(scope.guards().unwrap().len(), 2);
+    assert!(x.extent(2).is_err());
+}
+
+#[test]
+fn sizes_of_two_scopes_do_not_meet() {
+    let (here, there) = (Scope::new(Policy::Guard), Scope::new(Policy::Guard));
+    let (x, y) = (matrix(&here, ["b", "n"], [4, 6]), matrix(&there, ["b", "n"], [4, 6]));
+    let error = add(&x, &y).unwrap_err();
+    assert_eq!(error.to_string(), "add: sizes of two scopes meet; make all symbols of a trace in one scope");
+    assert!(here.guards().is_ok() && there.guards().is_ok());
+    assert!(
+        SymbolicBuffer::symbolic(DType::F32, &[x.dims()[0].clone(), y.dims()[0].clone()], Device::Cpu)
+            .is_err()
+    );
+    // A view takes sizes too; there is no result, and no guards.
+    assert_eq!(x.reshape_dims(y.dims()).unwrap_err().kind(), ErrorKind::Guard);
+    assert!(here.guards().is_err() && there.guards().is_err());
+}
+
+#[test]
+fn derived_sizes_print_as_what_they_are() {
+    let scope = Scope::new(Policy::Guard);
+    let x = matrix(&scope, ["b", "n"], [9, 16]);
+    let check =
+        |view: Result<SymbolicBuffer>, expected: &str| assert_eq!(view.unwrap().to_string(), expected);
+    check(x.slice(1, 1, isize::MAX, 1), "f32[b, n - 1]@(n, 1)");
+    check(x.slice(1, 1, -2, 1), "f32[b, n - 3]@(n, 1)");
+    check(x.slice(1, -3, isize::MAX, 1), "f32[b, 3]@(n, 1)");
+    check(x.slice(0, 0, isize::MAX, 2), "f32[ceil(b / 2), n]@(2*n, 1)");
+    check(x.unfold(1, 4, 1), "f32[b, n - 3, 4]@(n, 1, 1)");
+    check(x.reshape(&[-1]), "f32[b*n]");
+    check(x.reshape(&[-1, 8]), "f32[ceil(b*n / 8), 8]");
+    check(x.flip(&[0]), "f32[b, n]@(-n, 1)");
+    check(x.slice(1, 1, isize::MAX, 1).and_then(|x| x.unsqueeze(0)), "f32[1, b, n - 1]@(b*n, n, 1)");
+    check(x.slice(1, 1, isize::MAX, 1).and_then(|x| tanh(&x)), "f32[b, n - 1]");
+    check(x.diagonal(0, 0, 1), "f32[b]@(n + 1)");
+    check(x.select(0, -1), "f32[n]");
+}
+
+#[test]
+fn the_same_view_twice_has_the_same_sizes() {
+    let scope = Scope::new(Policy::Guard);
+    let x = matrix(&scope, ["b", "n"], [9, 16]);
+    let halves = x.chunk(1, 2).unwrap();
+    let before = scope.guards().unwrap().len();
+    let again = x.slice(0, 1, isize::MAX, 1).unwrap();
+    assert_eq!(add(&again, &x.slice(0, 1, isize::MAX, 1).unwrap()).unwrap().dims(), again.dims());
+    assert_eq!(x.chunk(1, 2).unwrap()[0].dims(), halves[0].dims());
+    let guards = scope.guards().unwrap();
+    assert_eq!(guards.len(), before + 1, "only that b - 1 is at least 2: {guards}");
+}
+
+#[test]
+fn layouts_bind_the_sizes_that_a_trace_left_open() {
+    let scope = Scope::new(Policy::Guard);
+    let padded = Layout::new(&[3, 5], &[8, 1], 0).unwrap();
+    let x = SymbolicBuffer::like_symbolic(&plain(padded).0, "x", &scope).unwrap();
+    assert_eq!(x.to_string(), "f32[x.shape[0], x.shape[1]]@(x.strides[0], 1)");
+    let guards = scope.guards().unwrap();
+    let bind = |shape: &[usize], strides: &[isize]| {
+        guards.bind(&layouts(std::slice::from_ref(&x)), &[&Layout::new(shape, strides, 0).unwrap()])
+    };
+    assert_eq!(bind(&[4, 2], &[7, 1]).unwrap().as_slice(), [4, 2, 7]);
+    assert_eq!(bind(&[4, 2], &[7, 2]), None);
+    assert_eq!(bind(&[4, 2], &[-7, 1]), None);
+    assert_eq!(bind(&[4], &[1]), None);
+
+    let scope = Scope::new(Policy::Guard);
+    let x = matrix(&scope, ["b", "n"], [4, 6]).t().unwrap();
+    let guards = scope.guards().unwrap();
+    let bind = |shape: &[usize], strides: &[isize]| {
+        guards.bind(&layouts(std::slice::from_ref(&x)), &[&Layout::new(shape, strides, 0).unwrap()])
+    };
+    assert_eq!(bind(&[7, 3], &[1, 7]).unwrap().as_slice(), [3, 7]);
+    assert_eq!(bind(&[7, 3], &[3, 1]), None);
+    assert_eq!(bind(&[7, 1], &[1, 7]).map(|sizes| guards.check(&sizes).is_err()), Some(true));
+}
+
+#[test]
+fn views_share_memory_and_results_do_not() {
+    let scope = Scope::new(Policy::Guard);
+    let x = matrix(&scope, ["b", "n"], [4, 6]);
+    let view = x.t().unwrap().select(0, 0).unwrap();
+    assert!(view.shares_memory(&x) && !tanh(&x).unwrap().shares_memory(&x));
+    let mut out = tanh(&x).unwrap();
+    let before = out.clone();
+    tanh::out(&x, &mut out).unwrap();
+    assert!(out.shares_memory(&before));
+    let mut empty = SymbolicBuffer::new(DType::F32, &[0], Device::Cpu).unwrap();
+    let before = empty.clone();
+    tanh::out(&x, &mut empty).unwrap();
+    assert!(!empty.shares_memory(&before) && empty == x);
+}
+
+#[test]
+fn bounds_settle_questions() {
+    let scope = Scope::new(Policy::Strict);
+    let shape = [scope.symbol_within("b", 40, 32..=64).unwrap(), scope.symbol("n", 16)];
+    let x = SymbolicBuffer::symbolic(DType::F32, &shape, Device::Cpu).unwrap();
+    assert_eq!(x.narrow(0, 0, 32).unwrap().to_string(), "f32[32, n]");
+    assert_eq!(x.slice(0, 0, 64, 1).unwrap().to_string(), "f32[b, n]");
+    assert_eq!(x.slice(0, 30, isize::MAX, 1).unwrap().to_string(), "f32[b - 30, n]");
+    assert!(x.narrow(0, 0, 33).is_err());
+    let error = scope.symbol_within("c", 1, 2..=3).unwrap_err().to_string();
+    assert_eq!(error, "1 is not within 2..=3; give symbol `c` a size inside its bounds");
+    assert!(scope.guards().unwrap_err().to_string().contains("33 <= b"));
+    assert_eq!(scope.symbol("one", 1), Dim::from(1usize));
 }

@@ -106,7 +106,8 @@ impl SymbolicBuffer {
     pub fn like_with_dims(meta: &Meta, shape: &[Dim], name: &str, scope: &Scope) -> Result<SymbolicBuffer> {
         let seen: SmallVec<[usize; 6]> = shape.iter().map(Extent::seen).collect();
         if seen.as_slice() != meta.layout.shape() {
-            let message = format!("sizes {shape:?} are {seen:?}, not {:?}; give those seen", meta.layout.shape());
+            let message =
+                format!("sizes {shape:?} are {seen:?}, not {:?}; give those seen", meta.layout.shape());
             return Err(Error::new(ErrorKind::Shape, message));
         }
         let strides = strides_by_sizes(&meta.layout, shape, name, scope);

@@ -74,6 +74,10 @@ pub trait Extent: Quantity + From<usize> {
     #[must_use]
     fn minus(&self, other: &Self, place: Place) -> Self;
 
+    /// The smaller of two.
+    #[must_use]
+    fn least(&self, other: &Self, place: Place) -> Self;
+
     /// The quotient by a divisor that is not 0, rounded up.
     #[must_use]
     fn div_ceil(&self, divisor: &Self, place: Place) -> Self;
@@ -172,6 +176,11 @@ impl Extent for usize {
     }
 
     #[inline]
+    fn least(&self, other: &usize, _: Place) -> usize {
+        *self.min(other)
+    }
+
+    #[inline]
     fn div_ceil(&self, divisor: &usize, _: Place) -> usize {
         usize::div_ceil(*self, *divisor)
     }
@@ -242,9 +251,4 @@ pub(super) fn as_stride(extent: usize) -> isize {
 /// Whether two shapes are equal.
 pub(super) fn equal_shapes<Q: Quantity>(a: &[Q], b: &[Q], place: Place) -> bool {
     a.len() == b.len() && (0..).zip(a).zip(b).all(|((axis, a), b)| a.equals(b, place.axis(axis)))
-}
-
-/// The smaller of two.
-pub(super) fn least<Q: Quantity>(a: Q, b: Q, place: Place) -> Q {
-    if a.at_most(&b, place) { a } else { b }
 }

@@ -3,7 +3,6 @@
 //! Every view shows elements of `self` and no other, so none leaves the storage; nothing is copied. Only `as_strided`
 //! starts from the storage instead and is given its length.
 
-use super::extent::least;
 use super::{Extent, Layout, Place, Stride, check_shape, shape_error};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -45,7 +44,7 @@ impl<D: Extent> Layout<D> {
         let place = Place::new("slicing").axis(axis);
         let size = &self.shape[axis];
         let clamp = |bound: isize| match usize::try_from(bound) {
-            Ok(index) => least(D::from(index), size.clone(), place),
+            Ok(index) => D::from(index).least(size, place),
             Err(_) => size.minus(&D::from(bound.unsigned_abs()), place),
         };
         let (start, end) = (clamp(start), clamp(end));
@@ -161,8 +160,8 @@ impl<D: Extent> Layout<D> {
         let place = Place::new("taking a diagonal").axis(a);
         let (none, skipped) = (D::from(0), D::from(offset.unsigned_abs()));
         let (skip_a, skip_b) = if offset < 0 { (skipped, none) } else { (none, skipped) };
-        let len =
-            least(self.shape[a].minus(&skip_a, place), self.shape[b].minus(&skip_b, place.axis(b)), place);
+        let (of_a, of_b) = (self.shape[a].minus(&skip_a, place), self.shape[b].minus(&skip_b, place.axis(b)));
+        let len = of_a.least(&of_b, place);
         let mut layout = self.restrict(a, &skip_a, len.clone(), 1).restrict(b, &skip_b, len.clone(), 1);
         let stride = self.strides[a].joined(&self.strides[b], place);
         layout.remove(a.max(b));

@@ -38,11 +38,7 @@ pub fn is_channels_last<D: Extent>(shape: &[D], strides: &[D::Stride]) -> bool {
 }
 
 /// Whether the axes, innermost first, follow each other without gaps.
-fn is_packed<D: Extent>(
-    axes: impl IntoIterator<Item = usize>,
-    shape: &[D],
-    strides: &[D::Stride],
-) -> bool {
+fn is_packed<D: Extent>(axes: impl IntoIterator<Item = usize>, shape: &[D], strides: &[D::Stride]) -> bool {
     let place = Place::new("comparing strides");
     let mut expected = D::Stride::from(1);
     for axis in axes {

@@ -111,7 +111,8 @@ fn agreed<D: Extent>(entries: &[Entry<'_, D>], shape: &[D]) -> Option<Steps<D>> 
     if entries.iter().all(|entry| is_channels_last(entry.shape, entry.strides)) {
         return Some(packed(shape, &[1, 3, 2, 0]));
     }
-    (is_dense(first.shape, first.strides) && others.iter().all(|entry| equal_shapes(entry.strides, first.strides, place)))
+    (is_dense(first.shape, first.strides)
+        && others.iter().all(|entry| equal_shapes(entry.strides, first.strides, place)))
     .then(|| first.strides.iter().cloned().collect())
 }
 

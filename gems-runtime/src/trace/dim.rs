@@ -200,6 +200,10 @@ impl Extent for Dim {
         if self.at_most(other, place) { Dim::from(0usize) } else { self.joined(&other.opposite(), place) }
     }
 
+    fn least(&self, other: &Dim, place: Place) -> Dim {
+        self.compute(other, isize::min, |state, a, b| state.least(a, b, place))
+    }
+
     fn div_ceil(&self, divisor: &Dim, place: Place) -> Dim {
         self.compute(divisor, super::symbol::divide_up, |state, a, b| state.quotient(a, b, place))
     }

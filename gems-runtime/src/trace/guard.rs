@@ -187,9 +187,9 @@ impl Guards {
         let mut values = SmallVec::with_capacity(self.symbols.len());
         for symbol in &self.symbols {
             values.push(match &symbol.origin {
-                Origin::Given { slot, .. } => bindings
-                    .get(*slot)
-                    .map_or(0, |&size| isize::try_from(size).unwrap_or(isize::MAX)),
+                Origin::Given { slot, .. } => {
+                    bindings.get(*slot).map_or(0, |&size| isize::try_from(size).unwrap_or(isize::MAX))
+                }
                 Origin::Derived(definition) => definition.value(&values),
             });
         }

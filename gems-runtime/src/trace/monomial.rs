@@ -126,7 +126,10 @@ mod tests {
 
     #[test]
     fn common_factors_cancel() {
-        assert_eq!(Monomial::cancel(&term(4, &[0, 0, 1]), &term(6, &[0, 2])), (term(2, &[0, 1]), term(3, &[2])));
+        assert_eq!(
+            Monomial::cancel(&term(4, &[0, 0, 1]), &term(6, &[0, 2])),
+            (term(2, &[0, 1]), term(3, &[2]))
+        );
         assert_eq!(Monomial::cancel(&term(5, &[0]), &term(0, &[])), (term(1, &[0]), term(0, &[])));
     }
 

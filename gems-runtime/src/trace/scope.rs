@@ -67,7 +67,8 @@ impl Scope {
     /// `Value` if `seen` is outside.
     pub fn symbol_within(&self, name: &str, seen: usize, bounds: RangeInclusive<usize>) -> Result<Dim> {
         if !bounds.contains(&seen) {
-            let message = format!("{seen} is not within {bounds:?}; give symbol `{name}` a size inside its bounds");
+            let message =
+                format!("{seen} is not within {bounds:?}; give symbol `{name}` a size inside its bounds");
             return Err(Error::new(ErrorKind::Value, message));
         }
         let number = |size: usize| isize::try_from(size).unwrap_or(isize::MAX).min(isize::MAX - 1);

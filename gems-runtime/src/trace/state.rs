@@ -52,6 +52,7 @@ struct Orders(u8);
 const LESS: u8 = 1;
 const EQUAL: u8 = 2;
 const GREATER: u8 = 4;
+const ANY: u8 = LESS | EQUAL | GREATER;
 
 impl Orders {
     fn only(order: Ordering) -> Orders {
@@ -90,13 +91,9 @@ impl Orders {
         Orders(self.0 & EQUAL | less << 2 | greater >> 2)
     }
 
-    /// Whether the order is one of these, if that is settled.
-    fn settles(self, orders: u8) -> Option<bool> {
-        match (self.0 & orders != 0, self.0 & !orders != 0) {
-            (true, false) => Some(true),
-            (false, _) => Some(false),
-            (true, true) => None,
-        }
+    /// Whether it is settled if the order is one of these.
+    fn settle(self, orders: u8) -> bool {
+        self.0 & orders == 0 || self.0 & !orders == 0
     }
 }
 
@@ -162,7 +159,9 @@ impl State {
     pub(super) fn compare(&mut self, a: &Monomial, b: &Monomial, place: Place) -> Ordering {
         let (a, b) = self.normal(a, b);
         let seen = a.value(&self.seen).cmp(&b.value(&self.seen));
-        if self.possible(&a, &b) != Orders::only(seen) {
+        let possible = self.possible(&a, &b);
+        debug_assert!(possible.0 & Orders::only(seen).0 != 0, "{a:?} and {b:?} were seen otherwise");
+        if possible != Orders::only(seen) {
             self.assume(Orders::only(seen).0, a, b, place);
         }
         seen
@@ -171,12 +170,21 @@ impl State {
     /// Whether the order of two terms is one of these.
     fn ask(&mut self, orders: u8, a: &Monomial, b: &Monomial, place: Place) -> bool {
         let (a, b) = self.normal(a, b);
-        self.possible(&a, &b).settles(orders).unwrap_or_else(|| {
-            let seen = Orders::only(a.value(&self.seen).cmp(&b.value(&self.seen))).0 & orders != 0;
-            let all = LESS | EQUAL | GREATER;
-            self.assume(if seen { orders } else { all & !orders }, a, b, place);
-            seen
-        })
+        let seen = Orders::only(a.value(&self.seen).cmp(&b.value(&self.seen))).0;
+        let possible = self.possible(&a, &b);
+        debug_assert!(possible.0 & seen != 0, "{a:?} and {b:?} were seen otherwise");
+        let answer = seen & orders != 0;
+        if !possible.settle(orders) {
+            self.assume(if answer { orders } else { !orders & ANY }, a, b, place);
+        }
+        answer
+    }
+
+    /// The smaller of two terms; asks only if both may be.
+    pub(super) fn least(&mut self, a: &Monomial, b: &Monomial, place: Place) -> Monomial {
+        let (of_a, of_b) = self.normal(a, b);
+        let b_is_least = self.possible(&of_a, &of_b).0 & LESS == 0;
+        if b_is_least || !self.at_most(a, b, place) { b.clone() } else { a.clone() }
     }
 
     fn normal(&self, a: &Monomial, b: &Monomial) -> (Monomial, Monomial) {
@@ -220,7 +228,8 @@ impl State {
 
     fn range(&self, term: &Monomial) -> Range {
         let of = |&symbol: &SymbolId| self.get(symbol).map_or(Range::exactly(0), |symbol| symbol.range);
-        self.resolve(term).symbols.iter().map(of).fold(Range::exactly(term.coefficient), Range::times)
+        let term = self.resolve(term);
+        term.symbols.iter().map(of).fold(Range::exactly(term.coefficient), Range::times)
     }
 
     fn range_of(&self, definition: &Definition) -> Range {
@@ -248,7 +257,7 @@ impl State {
         let why = Why { step: place.step, axis: place.axis, operand, op: self.frame.op };
         if self.policy == Policy::Strict {
             let message = format!(
-                "the trace holds only if {} {} {} ({} {}), from {why}; give sizes that must agree the same symbol, \
+                "the trace holds only if {} {} {} ({} and {} in this run), from {why}; give sizes that must agree the same symbol, \
                  make the size a number, or trace with Policy::Guard",
                 self.text(&lhs),
                 relation.sign(),
