@@ -319,7 +319,8 @@ fn text_for_an_older_device_is_loaded_or_refused_with_the_reason() {
     let newer_than_driver = nvrtc.version().major * 1000 + nvrtc.version().minor * 10 > driver;
     match Function::load(ctx(), &binary, "fill") {
         Ok(kernel) => {
-            let (stream, _quiet) = (new_stream(), QUIET.read());
+            let _quiet = QUIET.read();
+            let stream = new_stream();
             let memory = alloc(&stream);
             fill(&kernel, &memory, 3.0, 0, &stream);
             check(&memory, 3.0, &stream);

@@ -3,6 +3,7 @@
 //! Behind the feature `nvrtc`; with it, a missing library is a failure.
 #![cfg(feature = "nvrtc")]
 
+use std::process::Command;
 use std::sync::Arc;
 
 use gems_runtime::compile::{Arch, BinaryKind, Compiler, DiskStats, Nvrtc, Target, Version};
@@ -163,4 +164,21 @@ fn a_damaged_entry_is_compiled_again() {
     let again = compiler(&folder, CacheMode::On);
     assert_eq!(again.binary(SCALE, "scale", arch).unwrap(), built);
     assert_eq!(again.stats().disk, DiskStats { misses: 1, faults: 1, stores: 1, ..DiskStats::default() });
+}
+
+#[test]
+fn a_shipped_cache_serves_a_machine_without_the_compiler() {
+    let folder = TempDir::new().unwrap();
+    let run = |mode: &str, nvrtc: Option<&str>| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_absent"));
+        program.env("GEMS_CACHE_DIR", folder.path()).env("GEMS_CACHE", mode);
+        if let Some(nvrtc) = nvrtc {
+            program.env("GEMS_NVRTC", nvrtc);
+        }
+        String::from_utf8(program.output().unwrap().stdout).unwrap()
+    };
+    assert!(run("readonly", Some("/nonexistent")).contains("binary: Compile: no NVRTC"));
+    assert!(run("on", None).contains("binary: ok"));
+    let text = run("readonly", Some("/nonexistent"));
+    assert!(text.contains("nvrtc: Compile: no NVRTC") && text.contains("binary: ok"), "{text}");
 }

@@ -10,6 +10,7 @@
     clippy::cast_sign_loss,
     reason = "grids of test values are cut from random bits"
 )]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use bytemuck::NoUninit;
 use gems_runtime::dtype::{DType, Element, F8E4M3FN, F8E5M2};
@@ -572,7 +573,9 @@ fn functions_of_floats_agree() {
     macro_rules! float {
         ($ty:ty) => {
             // The same library on both sides.
-            float!($ty, 0: exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan asin acos atan sinh cosh tanh);
+            float!($ty, 0: exp exp_m1 ln ln_1p sin cos tan asin acos atan sinh cosh tanh);
+            // The prelude mends CUDA's library at exact values.
+            float!($ty, 1: exp2 log2 log10);
             cases.binary::<$ty, $ty>("pow", 0, Number::pow);
             cases.binary::<$ty, $ty>("atan2", 0, Float::atan2);
             float!($ty, 0: Float sin_pi cos_pi);

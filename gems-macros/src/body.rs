@@ -34,6 +34,13 @@ pub(crate) fn read(block: &syn::Block, signature: &Signature, attribute: Attribu
     for param in &signature.params {
         reader.declare(&param.ident, param.ty.clone(), param.mutable);
     }
+    for pattern in &signature.patterns {
+        reader.declare_wrong(pattern);
+    }
+    if !signature.has_result() {
+        // Whether the last expression is a value or a statement is unknown.
+        return reader.finish(Block::default());
+    }
     let block = reader.value_block(block);
     if let Some(tail) = &block.tail {
         reader.infer.unify(&signature.result(), &tail.ty);
@@ -316,11 +323,6 @@ impl Reader<'_> {
         value: &syn::Expr,
     ) -> Option<StmtKind> {
         let value = self.expr(value);
-        if !self.is_device_fn() {
-            self.errors
-                .at(operator, "assignment is only supported in `#[device_fn]`; bind a new name with `let`");
-            return None;
-        }
         let local = match place {
             syn::Expr::Path(path) => path.path.get_ident().and_then(|ident| self.lookup(ident)),
             _ => None,
@@ -330,6 +332,16 @@ impl Reader<'_> {
             return None;
         };
         let ty = self.body.locals[local].ty.clone();
+        if !self.is_device_fn() {
+            // Of a `let mut`, the `mut` is reported already.
+            if !self.body.locals[local].mutable {
+                self.errors.at(
+                    operator,
+                    "assignment is only supported in `#[device_fn]`; bind a new name with `let`",
+                );
+            }
+            return None;
+        }
         let value = match method {
             Some(method) => {
                 let current = Expr { kind: ExprKind::Local(local), ty, span: place.span() };
@@ -370,7 +382,13 @@ impl Reader<'_> {
         self.scopes.push(Vec::new());
         let local = match &*lop.pat {
             Pat::Wild(wild) => Some(self.declare(&Ident::new("_i", wild.span()), start.ty.clone(), false)),
-            pattern => self.pattern(pattern, start.ty.clone()),
+            pattern => {
+                if let Pat::Ident(syn::PatIdent { mutability: Some(mutability), .. }) = pattern {
+                    self.errors
+                        .at(mutability, "`for` counts by itself; assign to a `let mut` inside the loop");
+                }
+                self.pattern(pattern, start.ty.clone())
+            }
         };
         let body = self.statement_block(&lop.body);
         self.scopes.pop();

@@ -18,7 +18,7 @@ pub(crate) fn check(signature: &Signature, body: &Body, errors: &Errors) {
         ctx.method_has_its_trait(expr);
         ctx.constant_has_its_trait(expr);
         ctx.order_needs_real(expr);
-        ctx.equality_needs_a_scalar(expr);
+        ctx.equality_needs_numbers(expr);
         ctx.position_is_an_integer(expr);
         ctx.cast_is_between_scalars(expr);
     });
@@ -123,11 +123,14 @@ impl Ctx<'_> {
         }
     }
 
-    /// `==` and `!=` compare scalars.
-    fn equality_needs_a_scalar(&self, expr: &Expr) {
+    /// `==` and `!=` compare numbers; stored bits and tuples cannot be compared in C++.
+    fn equality_needs_numbers(&self, expr: &Expr) {
         let ExprKind::Compare { op: Comparison::Eq | Comparison::Ne, lhs, .. } = &expr.kind else { return };
         if matches!(lhs.ty, Type::Tuple(_)) {
             self.errors.at_span(expr.span, "tuples cannot be compared; take them apart by `let (a, b) = …`");
+        } else if lhs.ty.is_generic() && !lhs.ty.has(Trait::Number, self.generic) {
+            let ty = lhs.ty.describe(self.generic);
+            self.errors.at_span(expr.span, format_args!("{ty} cannot be compared; bound it by `Number`"));
         }
     }
 

@@ -44,6 +44,7 @@ fn expand(args: TokenStream, item: TokenStream, attribute: Attribute) -> TokenSt
         Ok(tokens) => tokens,
         Err(Failed(errors)) => {
             let stub = match attribute {
+                _ if signature.has_receiver() => output.method_stub(),
                 Attribute::PointwiseDynamic => output.op_stub(),
                 Attribute::DeviceFn => output.device_fn_stub(),
             };
@@ -98,7 +99,7 @@ impl Output<'_> {
         let inplace = interface::inplace(self);
         let scalar = self.formula(&format_ident!("scalar"), formula);
         let home = self.home("Forms and facts of the op");
-        let private = self.private;
+        let (private, lints) = (self.private, interface::lints());
         quote! {
             #run
             #home
@@ -112,6 +113,7 @@ impl Output<'_> {
                 #out
                 #inplace
                 /// The formula itself, for plain numbers.
+                #lints
                 #scalar
             }
         }
@@ -157,7 +159,7 @@ impl Output<'_> {
         quote! {
             #run
             #home
-            #[allow(dead_code, unused_variables, reason = "the formula is missing")]
+            #[allow(dead_code, unused_variables, unused_mut, reason = "the formula is missing")]
             impl #name {
                 #[doc(hidden)]
                 #vis const DEF: &'static #private::OpDef = #def;
@@ -171,6 +173,15 @@ impl Output<'_> {
         }
     }
 
+    /// A method, which can have no items beside it.
+    fn method_stub(&self) -> TokenStream {
+        let function = self.formula(self.signature.name(), &quote!(::core::unreachable!()));
+        quote! {
+            #[allow(dead_code, unused_variables, unused_mut, missing_docs, reason = "the formula is missing")]
+            #function
+        }
+    }
+
     /// The items of a device function whose formula is wrong.
     fn device_fn_stub(&self) -> TokenStream {
         let (name, vis, private) = (self.signature.name(), &self.signature.item.vis, self.private);
@@ -178,7 +189,7 @@ impl Output<'_> {
         let home = self.home("The device form of");
         let device = statics::device_stub(name, private);
         quote! {
-            #[allow(dead_code, unused_variables, missing_docs, reason = "the formula is missing")]
+            #[allow(dead_code, unused_variables, unused_mut, missing_docs, reason = "the formula is missing")]
             #function
             #home
             #[allow(dead_code, reason = "the formula is missing")]

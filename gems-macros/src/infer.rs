@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     fn float() -> Generic {
-        Generic { ident: syn::parse_quote!(T), bound: Trait::Float }
+        Generic { ident: syn::parse_quote!(T), bound: Trait::Float, others: Vec::new() }
     }
 
     #[test]

@@ -113,9 +113,7 @@ fn kind(args: &Args, signature: &Signature, errors: &Errors) -> Kind {
                 .at(output, "kind `always_bool` makes bool results only; return bool or choose another kind");
         }
         Kind::ComplexToFloat
-            if known
-                && generic.bound.may_be_complex()
-                && !signature.outputs.iter().any(|output| *output == Type::Real) =>
+            if known && generic.bound.may_be_complex() && !signature.outputs.contains(&Type::Real) =>
         {
             let name = &generic.ident;
             errors.at(
@@ -173,7 +171,9 @@ fn dtypes(args: &Args, signature: &Signature, kind: Kind, storage: bool, errors:
     }
     for DTypes { word, members } in words {
         if let Some(wrong) = members.iter().find(|dtype| !computes(dtype)) {
-            let (name, bound) = (wrong.name(), bound.name());
+            let whole_word = !members.iter().any(computes);
+            let name = if whole_word { word.to_string() } else { wrong.name().to_owned() };
+            let bound = bound.name();
             let way_out = if storage && wrong.op_math() != *wrong {
                 "without `compute = storage` it is computed in f32"
             } else {
@@ -207,7 +207,7 @@ fn promotes(args: &Args, signature: &Signature, errors: &Errors) -> Vec<bool> {
                     "`{name}` is a `#[param]`, which takes no part in promotion; remove it here or there"
                 ),
             );
-        } else if !param.ty.is_generic() && param.ty != Type::Error {
+        } else if !param.ty.is_generic() && param.ty != Type::Error && signature.generic.is_some() {
             let ty = param.ty.describe(signature.generic.as_ref());
             errors
                 .at(name, format_args!("`{name}` has the type {ty}, which no promotion changes; remove it"));

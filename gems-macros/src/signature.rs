@@ -24,6 +24,8 @@ pub(crate) struct Signature {
     pub(crate) generic: Option<Generic>,
     pub(crate) params: Vec<Param>,
     pub(crate) outputs: Vec<Type>,
+    /// Patterns in the place of names; reported, so uses of their names are not.
+    pub(crate) patterns: Vec<Pat>,
     /// Lines of the doc comment.
     pub(crate) doc: Vec<String>,
     /// `#[cfg]`, which every emitted item needs.
@@ -58,6 +60,7 @@ impl Signature {
         if params.len() > MAX_PARAMS {
             errors.at(&item.sig.inputs, format_args!("at most {MAX_PARAMS} parameters are supported"));
         }
+        let patterns = patterns(&item.sig);
         let outputs = parse_outputs(&item.sig, generic.as_ref(), errors);
         let attributes = std::mem::take(&mut item.attrs);
         item.block.stmts.clear();
@@ -66,6 +69,7 @@ impl Signature {
             generic,
             params,
             outputs,
+            patterns,
             doc: Vec::new(),
             cfgs: Vec::new(),
             others: Vec::new(),
@@ -79,6 +83,16 @@ impl Signature {
         &self.item.sig.ident
     }
 
+    /// Whether the function takes `self`, so that it stands where no other items can stand.
+    pub(crate) fn has_receiver(&self) -> bool {
+        self.item.sig.receiver().is_some()
+    }
+
+    /// Whether the function says what it returns.
+    pub(crate) fn has_result(&self) -> bool {
+        self.item.sig.output != ReturnType::Default
+    }
+
     /// Whether the results are a tuple in Rust.
     pub(crate) fn returns_tuple(&self) -> bool {
         matches!(&self.item.sig.output, ReturnType::Type(_, ty) if matches!(**ty, syn::Type::Tuple(_)))
@@ -89,6 +103,20 @@ impl Signature {
         match self.outputs.as_slice() {
             [one] if !self.returns_tuple() => one.clone(),
             several => Type::Tuple(several.to_vec()),
+        }
+    }
+
+    /// Writes the bound as an absolute path, so that the trait need not be in scope: imported, its methods would
+    /// stand beside those of the same names in `Ord` and `Iterator`.
+    pub(crate) fn qualify_bound(&mut self, private: &TokenStream) {
+        let bounds = self.item.sig.generics.type_params_mut().flat_map(|param| &mut param.bounds);
+        for bound in bounds {
+            if let TypeParamBound::Trait(bound) = bound
+                && let Some(name) = bound.path.segments.last().map(|segment| segment.ident.clone())
+                && Trait::from_name(&name.to_string()).is_some()
+            {
+                bound.path = syn::parse_quote!(#private::math::#name);
+            }
         }
     }
 
@@ -134,36 +162,34 @@ fn refuse_qualifiers(sig: &mut syn::Signature, errors: &Errors) {
     (sig.constness, sig.asyncness, sig.unsafety, sig.abi, sig.variadic) = (None, None, None, None, None);
 }
 
-/// At most one type parameter, with one bound of ours.
-impl Signature {
-    /// Writes the bound as an absolute path, so that the trait need not be in scope: imported, its methods would
-    /// stand beside those of the same names in `Ord` and `Iterator`.
-    pub(crate) fn qualify_bound(&mut self, private: &TokenStream) {
-        let bounds = self.item.sig.generics.type_params_mut().flat_map(|param| &mut param.bounds);
-        for bound in bounds {
-            if let TypeParamBound::Trait(bound) = bound
-                && let Some(name) = bound.path.segments.last().map(|segment| segment.ident.clone())
-                && Trait::from_name(&name.to_string()).is_some()
-            {
-                bound.path = syn::parse_quote!(#private::math::#name);
-            }
-        }
-    }
+/// Parameters that are neither a name nor `self`.
+fn patterns(sig: &syn::Signature) -> Vec<Pat> {
+    let typed =
+        sig.inputs.iter().filter_map(|arg| if let FnArg::Typed(arg) = arg { Some(&*arg.pat) } else { None });
+    typed.filter(|pattern| !matches!(pattern, Pat::Ident(_))).cloned().collect()
 }
 
+/// At most one type parameter, with one bound of ours.
 fn parse_generics(generics: &syn::Generics, errors: &Errors) -> Option<Generic> {
     if let Some(clause) = &generics.where_clause {
         errors.at(clause, "`where` is not supported here; write the bound in the list, as in `<T: Float>`");
     }
     let mut found: Option<Generic> = None;
+    let mut others = Vec::new();
     for param in &generics.params {
         match param {
             GenericParam::Type(param) if found.is_none() => {
-                found = Some(Generic { ident: param.ident.clone(), bound: parse_bound(param, errors) });
+                // With `where` there, the bound stands in the wrong place and is reported already.
+                let bound = match &generics.where_clause {
+                    Some(_) if param.bounds.is_empty() => Trait::Float,
+                    _ => parse_bound(param, errors),
+                };
+                found = Some(Generic { ident: param.ident.clone(), bound, others: Vec::new() });
             }
             GenericParam::Type(param) => {
                 errors
                     .at(param, "a scalar function has one type parameter; use `as` to convert between types");
+                others.push(param.ident.clone());
             }
             GenericParam::Lifetime(param) => {
                 errors.at(param, "lifetimes are not supported here; scalars are passed by value");
@@ -172,6 +198,9 @@ fn parse_generics(generics: &syn::Generics, errors: &Errors) -> Option<Generic> 
                 errors.at(param, "const parameters are not supported here; use a `#[param]` argument");
             }
         }
+    }
+    if let Some(found) = &mut found {
+        found.others = others;
     }
     found
 }
@@ -237,6 +266,7 @@ fn parse_param(arg: &mut FnArg, i: usize, is_op: bool, generic: Option<&Generic>
         }
         ty => types::parse(ty, generic, errors),
     };
+    let is_tuple = matches!(ty, Type::Tuple(_));
     let ty = match ty {
         Type::Tuple(_) => {
             errors.at(&arg.ty, "a tuple cannot be a parameter; write one parameter for each member");
@@ -249,7 +279,9 @@ fn parse_param(arg: &mut FnArg, i: usize, is_op: bool, generic: Option<&Generic>
         ty => ty,
     };
     let Pat::Ident(pattern) = &*arg.pat else {
-        errors.at(&arg.pat, "patterns are not supported here; name the parameter");
+        if !is_tuple {
+            errors.at(&arg.pat, "patterns are not supported here; name the parameter");
+        }
         return nameless(ty);
     };
     if let Some(by_ref) = &pattern.by_ref {

@@ -122,6 +122,8 @@ impl Trait {
 pub(crate) struct Generic {
     pub(crate) ident: syn::Ident,
     pub(crate) bound: Trait,
+    /// Further type parameters; reported, so their uses are not.
+    pub(crate) others: Vec<syn::Ident>,
 }
 
 impl Type {
@@ -237,6 +239,9 @@ fn parse_path(path: &syn::Path, generic: Option<&Generic>, errors: &Errors) -> T
             }
         }
         [name, "Complex"] if is_parameter(name) => Type::Complex,
+        [name, ..] if generic.is_some_and(|generic| generic.others.iter().any(|other| other == name)) => {
+            Type::Error
+        }
         ["usize"] => Type::Index,
         ["isize"] => {
             errors.at(path, "`isize` is not supported here; use `i64`");
@@ -291,7 +296,7 @@ mod tests {
     fn real_is_the_parameter_itself_unless_it_may_be_complex() {
         let errors = Errors::default();
         let ty = syn::parse_quote!(T::Real);
-        let generic = |bound| Generic { ident: syn::parse_quote!(T), bound };
+        let generic = |bound| Generic { ident: syn::parse_quote!(T), bound, others: Vec::new() };
         assert_eq!(parse(&ty, Some(&generic(Trait::Float)), &errors), Type::Generic);
         assert_eq!(parse(&ty, Some(&generic(Trait::Number)), &errors), Type::Real);
     }

@@ -26,6 +26,7 @@ pub mod logical;
 pub mod power;
 pub mod prelude;
 mod registry;
+pub mod special;
 pub mod trigonometric;
 
 pub use activation::*;
@@ -40,6 +41,7 @@ pub use hyperbolic::*;
 pub use logical::*;
 pub use power::*;
 pub use registry::REGISTRY;
+pub use special::*;
 pub use trigonometric::*;
 
 #[doc(hidden)]

@@ -10,6 +10,7 @@ pub use crate::gated::*;
 pub use crate::hyperbolic::*;
 pub use crate::logical::*;
 pub use crate::power::*;
+pub use crate::special::*;
 pub use crate::trigonometric::*;
 pub use gems_macros::{device_fn, pointwise_dynamic};
 pub use gems_runtime::buffer::{Buffer, StridedBuffer, SymbolicBuffer, Views};

@@ -20,5 +20,18 @@ pub const REGISTRY: Registry = registry! {
     sqrt rsqrt pow
     relu gelu gelu_tanh silu
     silu_and_mul gelu_and_mul gelu_tanh_and_mul gelu_and_mul_backward gelu_tanh_and_mul_backward
+    erf erfc erfinv special_erfcx special_ndtr special_ndtri special_log_ndtr
+    lgamma digamma polygamma mvlgamma igamma igammac special_zeta
+    i0 special_i0e special_i1 special_i1e special_modified_bessel_i0 special_modified_bessel_i1
+    special_modified_bessel_k0 special_modified_bessel_k1
+    special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1
+    special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_spherical_bessel_j0
+    special_airy_ai
+    special_chebyshev_polynomial_t special_chebyshev_polynomial_u
+    special_chebyshev_polynomial_v special_chebyshev_polynomial_w
+    special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u
+    special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w
+    special_hermite_polynomial_h special_hermite_polynomial_he
+    special_laguerre_polynomial_l special_legendre_polynomial_p
     copy where_
 };

@@ -82,6 +82,13 @@ impl Reader<'_> {
                 Expr { kind: ExprKind::Tuple(members), ty, span: tuple.span() }
             }
             syn::Expr::Index(index) => self.index(index),
+            syn::Expr::Field(field) => {
+                // Of something wrong the mistake is reported already.
+                if self.expr(&field.base).ty != Type::Error {
+                    self.refuse(expr);
+                }
+                Expr::error(field.span())
+            }
             other => {
                 self.refuse(other);
                 Expr::error(other.span())
@@ -404,6 +411,9 @@ impl Reader<'_> {
             Some(Named::Const(array)) if self.body.consts[array].is_array => {
                 let ty = Type::Fixed(self.body.consts[array].dtype);
                 Expr { kind: ExprKind::Index { array, index: position }, ty, span: index.span() }
+            }
+            Some(Named::Local(local)) if self.body.locals[local].ty == Type::Error => {
+                Expr::error(index.span())
             }
             _ => {
                 self.errors

@@ -41,7 +41,8 @@ fn check(source: &str, expected: &str) {
 
 #[track_caller]
 fn uses(source: &str) -> Vec<String> {
-    let generic = Generic { ident: syn::parse_quote!(T), bound: crate::types::Trait::Float };
+    let generic =
+        Generic { ident: syn::parse_quote!(T), bound: crate::types::Trait::Float, others: Vec::new() };
     let describe = |used: &Use| {
         let types: Vec<_> = used.types.iter().map(|ty| ty.describe(Some(&generic))).collect();
         format!("{}({})", used.name, types.join(", "))

@@ -28,7 +28,7 @@ fn errors_section(lines: &[String]) -> TokenStream {
 }
 
 /// `#[allow]` for what follows from a long parameter list.
-fn lints() -> TokenStream {
+pub(super) fn lints() -> TokenStream {
     quote!(#[allow(clippy::too_many_arguments, reason = "the op has as many operands")])
 }
 

@@ -49,7 +49,7 @@ pub(super) fn device(
             file: ::core::file!(),
             pieces: &[#(#pieces),*],
             uses: &[#(#uses),*],
-            calls: &[#(#homes::DEVICE),*],
+            calls: &[#(<#homes>::DEVICE),*],
         }
     };
     behind_static(&quote!(#private::DeviceFn), &value)

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::config::Config;
 
 /// Majors that we can work with, newest first.
-const MAJORS: [u32; 2] = [13, 12];
+pub(super) const MAJORS: [u32; 2] = [13, 12];
 
 /// Folders of a toolkit root that may hold the library.
 const TOOLKIT_FOLDERS: &[&str] =

@@ -115,6 +115,11 @@ impl DiskCache {
         }
     }
 
+    /// The entry of `key`, if there is one.
+    pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
+        self.read(key, &self.entry_path(key)?)
+    }
+
     /// The entry of `key`, or what `build` makes of it, which is then stored.
     ///
     /// # Errors

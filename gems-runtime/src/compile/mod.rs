@@ -5,6 +5,7 @@
 //! Knows no operands, no extents and no driver: a kernel can be compiled on a machine without a GPU.
 
 mod binary;
+#[cfg(feature = "cuda")]
 mod discover;
 mod disk;
 mod entry;
@@ -16,6 +17,7 @@ mod memory;
 mod nvrtc;
 
 pub use binary::{Arch, Binary, BinaryKind, Target};
+#[cfg(feature = "cuda")]
 pub use discover::{Candidate, Search};
 pub use disk::{DiskCache, DiskStats};
 pub use key::Key;
@@ -71,24 +73,38 @@ impl Compiler {
     }
 
     /// The binary of a source for a device, from memory, from disk, or compiled now; `entry` names the kernel in
-    /// messages.
+    /// messages. Without NVRTC, a binary that any NVRTC left on disk will do.
     ///
     /// # Errors
-    /// No NVRTC; a source that it rejects, with its log and where the source was kept.
+    /// No NVRTC and no binary; a source that NVRTC rejects, with its log and where the source was kept.
     #[cfg(feature = "cuda")]
     pub fn binary(&self, source: &str, entry: &str, arch: Arch) -> Result<Arc<Binary>> {
-        let nvrtc = Nvrtc::get()?;
+        let nvrtc = match Nvrtc::get() {
+            Ok(nvrtc) => nvrtc,
+            Err(error) => return self.left_by_another(source, arch).ok_or(error),
+        };
         let target = nvrtc.target(arch)?;
-        let key = Key::new([
-            ("source", source.to_owned()),
-            ("options", nvrtc.options(target).join(" ")),
-            ("nvrtc", nvrtc.version().to_string()),
-        ]);
+        let key = key(source, nvrtc.version(), target);
         self.memory.get_or_build(&key.hash(), || {
             let compile = || self.compile(nvrtc, source, entry, target);
             let bytes = self.disk.get_or_build(&key, || compile().map(|binary| binary.to_bytes()))?;
             // An intact entry that is no binary: only a foreign writer makes one, and it must not stop the program.
             Binary::from_bytes(&bytes).map_or_else(compile, Ok).map(Arc::new)
+        })
+    }
+
+    /// Machine code for the device that is on disk, whichever NVRTC compiled it: for a cache that was built ahead and
+    /// shipped to a machine without NVRTC.
+    #[cfg(feature = "cuda")]
+    fn left_by_another(&self, source: &str, arch: Arch) -> Option<Arc<Binary>> {
+        let driver_major = crate::device::cuda::Driver::loaded().map(|driver| driver.version() / 1000);
+        let newest_major = driver_major.unwrap_or(discover::MAJORS[0]);
+        Version::candidates(newest_major).find_map(|version| {
+            (0..=arch.minor).rev().find_map(|minor| {
+                let target = Target { arch: Arch { minor, ..arch }, kind: BinaryKind::Cubin };
+                let bytes = self.disk.get(&key(source, version, target))?;
+                Binary::from_bytes(&bytes).map(Arc::new)
+            })
         })
     }
 
@@ -108,6 +124,16 @@ impl Compiler {
             Error::new(error.kind(), format!("{error}\n{kept}"))
         })
     }
+}
+
+/// All that decides a binary.
+#[cfg(feature = "cuda")]
+fn key(source: &str, nvrtc: Version, target: Target) -> Key {
+    Key::new([
+        ("source", source.to_owned()),
+        ("options", nvrtc.options(target).join(" ")),
+        ("nvrtc", nvrtc.to_string()),
+    ])
 }
 
 /// The binary of a source for a device, by the compiler of this process.

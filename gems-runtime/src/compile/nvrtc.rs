@@ -44,6 +44,22 @@ impl fmt::Display for Version {
     }
 }
 
+impl Version {
+    /// Versions that may have filled a cache, newest first, up to a CUDA major; not all of them exist.
+    pub(super) fn candidates(newest_major: u32) -> impl Iterator<Item = Version> {
+        let majors = (OLDEST.major..=newest_major).rev();
+        majors.flat_map(|major| (0..10).rev().map(move |minor| Version { major, minor }))
+    }
+
+    /// The options with which a library of this version compiles for a target.
+    #[must_use]
+    pub fn options(self, target: Target) -> Vec<String> {
+        let (since, minimal) = MINIMAL;
+        let minimal = (self >= since).then_some(minimal);
+        OPTIONS.iter().copied().chain(minimal).map(str::to_owned).chain([target.option()]).collect()
+    }
+}
+
 /// An opaque program object of NVRTC.
 type Program = *mut c_void;
 /// `nvrtcResult`; 0 is success.
@@ -175,14 +191,6 @@ impl Nvrtc {
             );
             Error::new(ErrorKind::Compile, message)
         })
-    }
-
-    /// The options with which this library compiles for a target.
-    #[must_use]
-    pub fn options(&self, target: Target) -> Vec<String> {
-        let (since, minimal) = MINIMAL;
-        let minimal = (self.version >= since).then_some(minimal);
-        OPTIONS.iter().copied().chain(minimal).map(str::to_owned).chain([target.option()]).collect()
     }
 
     /// Compiles `source` for the best target of `arch`; `name` names the kernel in messages.

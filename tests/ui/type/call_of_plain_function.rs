@@ -1,11 +1,11 @@
 use gems_ops::prelude::*;
 
-fn helper<T: Float>(x: T) -> T {
+fn helper(x: f32) -> f32 {
     x
 }
 
 #[pointwise_dynamic]
-fn f<T: Float>(x: T) -> T {
+fn f(x: f32) -> f32 {
     helper(x)
 }
 

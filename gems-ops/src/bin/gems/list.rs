@@ -2,6 +2,7 @@
 
 use crate::ListArgs;
 use crate::failure::Outcome;
+use gems_ops::dtype::{DType, DTypeSet};
 use gems_ops::op::{OpDef, Role, TypeRef};
 use serde_json::json;
 use std::io::Write;
@@ -21,7 +22,7 @@ pub(crate) fn list(args: &ListArgs, out: &mut impl Write) -> Outcome {
     let signatures: Vec<_> = ops.iter().map(|op| signature(op)).collect();
     let width = signatures.iter().map(|text| text.chars().count()).max().unwrap_or(0);
     for (op, signature) in ops.iter().zip(&signatures) {
-        writeln!(out, "{signature:width$}  {:?}  {{{}}}", op.promote.kind, op.dtypes)?;
+        writeln!(out, "{signature:width$}  {:?}  {}", op.promote.kind, dtypes(op.dtypes))?;
         writeln!(out, "    {}", first_line(op))?;
     }
     writeln!(out, "{} ops", ops.len())?;
@@ -71,6 +72,25 @@ pub(crate) fn signature(op: &OpDef) -> String {
     format!("{}({}) -> {outputs}", op.name, params.join(", "))
 }
 
+/// `bool, int, float, c64`: a category where all of it is there, single dtypes where not.
+pub(crate) fn dtypes(set: DTypeSet) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, all) in [
+        ("bool", DTypeSet::BOOL),
+        ("int", DTypeSet::INT),
+        ("float", DTypeSet::FLOAT),
+        ("complex", DTypeSet::COMPLEX),
+    ] {
+        let there = set.intersection(all);
+        if there == all {
+            names.push(name);
+        } else {
+            names.extend(there.iter().map(DType::name));
+        }
+    }
+    names.join(", ")
+}
+
 fn type_name(ty: TypeRef) -> &'static str {
     match ty {
         TypeRef::Generic => "T",
@@ -82,4 +102,22 @@ fn type_name(ty: TypeRef) -> &'static str {
 
 fn first_line(op: &OpDef) -> &'static str {
     op.doc.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_categories_have_one_name() {
+        assert_eq!(dtypes(DTypeSet::ALL), "bool, int, float, complex");
+        assert_eq!(dtypes(DTypeSet::INT.without(DType::U8)), "i8, i16, u16, i32, u32, i64, u64");
+        assert_eq!(dtypes(DTypeSet::FLOAT.with(DType::C64)), "float, c64");
+    }
+
+    #[test]
+    fn numbers_are_marked_in_signatures() {
+        let op = gems_ops::REGISTRY.get("add_scaled").unwrap();
+        assert_eq!(signature(op), "add_scaled(input: T, other: T, alpha: number T) -> T");
+    }
 }

@@ -14,6 +14,7 @@ mod replay;
 mod run;
 mod show;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use failure::{Failure, Outcome};
 use gems_ops::device::Device;
@@ -149,6 +150,9 @@ struct BakeArgs {
     dtypes: Vec<String>,
 }
 
+/// What clap calls the help that it prints where a command is missing.
+const HELP_WITHOUT_ARGUMENTS: ErrorKind = ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+
 fn parse_device(text: &str) -> Result<Device, String> {
     let ordinal = text
         .strip_prefix("cuda")
@@ -163,7 +167,7 @@ fn parse_device(text: &str) -> Result<Device, String> {
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) if !error.use_stderr() || error.kind() == HELP_WITHOUT_ARGUMENTS => error.exit(),
         Err(error) => return report(&Failure::Message(first_paragraph(&error.to_string()))),
     };
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -189,7 +193,8 @@ fn report(failure: &Failure) -> ExitCode {
     match failure {
         Failure::Message(message) => {
             // A closed stderr leaves nobody to tell.
-            let _ = writeln!(io::stderr(), "gems: {}", message.trim().replace('\n', "; "));
+            let lines: Vec<_> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            let _ = writeln!(io::stderr(), "gems: {}", lines.join("; "));
             ExitCode::from(2)
         }
         Failure::ClosedPipe => ExitCode::SUCCESS,
@@ -236,5 +241,56 @@ mod tests {
         let cli = Cli::try_parse_from(["gems", "run", "add", "x.npy", "-2.5"]).unwrap();
         let Command::Run(args) = cli.command else { panic!("another command") };
         assert_eq!(args.operands, ["x.npy", "-2.5"]);
+    }
+
+    /// The exit code and output of a command line.
+    fn gems(arguments: &[&str]) -> (ExitCode, String) {
+        let cli = Cli::try_parse_from([&["gems"], arguments].concat()).unwrap();
+        let mut out = Vec::new();
+        let code = dispatch(cli.command, &mut out).unwrap();
+        (code, String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn a_replay_without_failures_succeeds() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/promotion.json");
+        let (code, text) = gems(&["replay", path]);
+        assert_eq!(text.lines().last(), Some("738 passed, 0 failed, 6 known, 0 unsupported"));
+        assert_eq!(code, ExitCode::SUCCESS);
+        let (_, text) = gems(&["replay", path, "--ops", "elementwise"]);
+        assert_eq!(text.lines().last(), Some("72 passed, 0 failed, 0 known, 0 unsupported"));
+    }
+
+    #[test]
+    fn a_failing_case_gives_exit_code_1() {
+        let path = std::env::temp_dir().join(format!("gems-failing-{}.json", std::process::id()));
+        std::fs::write(&path, r#"{"elementwise": {"f16:DEFAULT": ["f16", "f16"]}}"#).unwrap();
+        let (code, text) = gems(&["replay", path.to_str().unwrap()]);
+        std::fs::remove_file(&path).unwrap();
+        assert!(
+            text.contains("failed f16:DEFAULT (elementwise, , promotion): got f32, f16, expected f16, f16"),
+            "{text}"
+        );
+        assert!(text.ends_with("0 passed, 1 failed, 0 known, 0 unsupported\n"), "{text}");
+        assert_eq!(code, ExitCode::FAILURE);
+    }
+
+    #[test]
+    fn a_plan_is_shown_without_a_gpu() {
+        let (_, text) = gems(&["show", "add", "bf16[64,256].t()", "2", "--emit", "plan"]);
+        assert!(text.contains("kernel   add_bf16_"), "{text}");
+        let (_, text) = gems(&["show", "abs"]);
+        assert!(text.contains("extern \"C\" __global__"), "{text}");
+    }
+
+    #[test]
+    fn missing_files_and_ops_are_failures() {
+        for arguments in
+            [&["run", "add", "/nowhere.npy", "1"][..], &["show", "nothing"], &["replay", "/nowhere.json"]]
+        {
+            let cli = Cli::try_parse_from([&["gems"], arguments].concat()).unwrap();
+            let failure = dispatch(cli.command, &mut Vec::new());
+            assert!(matches!(failure, Err(Failure::Message(_))), "{arguments:?}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! `gems show`: what an op became for some operands. Needs no GPU.
 
 use crate::failure::{Failure, Outcome, find_op};
-use crate::list::signature;
+use crate::list::{dtypes, signature};
 use crate::notation::{self, Written};
 use crate::{Emit, ShowArgs, cache};
 use gems_ops::buffer::Buffer;
@@ -47,7 +47,7 @@ fn plan_for(op: &'static OpDef, operands: &[Written]) -> Outcome<(Inference, Pla
 
 fn everything(op: &OpDef, inference: &Inference, plan: &Plan, out: &mut impl Write) -> Outcome<()> {
     writeln!(out, "{}", signature(op))?;
-    writeln!(out, "kind {:?}, dtypes {{{}}}\n", op.promote.kind, op.dtypes)?;
+    writeln!(out, "kind {:?}, dtypes {}\n", op.promote.kind, dtypes(op.dtypes))?;
     for line in op.doc.lines() {
         writeln!(out, "    {}", line.trim())?;
     }

@@ -190,9 +190,8 @@ impl Allocator {
             if blocks.is_empty() {
                 continue;
             }
-            let _outside = ctx.outside_captures()?;
             // SAFETY: the stream is live.
-            let waited = ctx.call("cuStreamSynchronize", |functions| unsafe {
+            let waited = ctx.call_outside_captures("cuStreamSynchronize", |functions| unsafe {
                 (functions.stream_synchronize)(stream.raw)
             });
             if let Err(error) = waited {
@@ -205,7 +204,6 @@ impl Allocator {
         let orphans = std::mem::take(&mut *lock(&self.orphans));
         for (bytes, orphans) in orphans {
             for orphan in orphans {
-                let _outside = ctx.outside_captures()?;
                 if let Some(event) = &orphan.last_use {
                     event.synchronize()?;
                 }
@@ -243,11 +241,12 @@ impl Allocator {
 
     /// Memory from the driver, after giving the cache back if that is needed.
     fn alloc_new(&self, class: usize, bytes: usize, ctx: &'static Context) -> Result<u64> {
-        let _outside = ctx.outside_captures()?;
         let mut address = 0;
         let mut try_once = || {
             // SAFETY: the pointer is to a live integer.
-            ctx.call("cuMemAlloc", |functions| unsafe { (functions.mem_alloc)(&mut address, class) })
+            ctx.call_outside_captures("cuMemAlloc", |functions| unsafe {
+                (functions.mem_alloc)(&mut address, class)
+            })
         };
         let mut result = try_once();
         if result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Memory) {
@@ -274,7 +273,7 @@ impl Allocator {
         let mut released = 0;
         for (bytes, address) in blocks {
             // SAFETY: the block came from `cuMemAlloc`, is in no list any more, and its last use is done.
-            ctx.call("cuMemFree", |functions| unsafe { (functions.mem_free)(address) })?;
+            ctx.call_outside_captures("cuMemFree", |functions| unsafe { (functions.mem_free)(address) })?;
             self.reserved_bytes.fetch_sub(bytes, Ordering::Relaxed);
             released += bytes;
         }

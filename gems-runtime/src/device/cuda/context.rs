@@ -171,7 +171,9 @@ impl Context {
     pub fn memory_info(&self) -> Result<(usize, usize)> {
         let (mut free, mut total) = (0, 0);
         // SAFETY: both pointers are to live integers.
-        self.call("cuMemGetInfo", |functions| unsafe { (functions.mem_info)(&mut free, &mut total) })?;
+        self.call_outside_captures("cuMemGetInfo", |functions| unsafe {
+            (functions.mem_info)(&mut free, &mut total)
+        })?;
         Ok((free, total))
     }
 
@@ -209,9 +211,21 @@ impl Context {
         self.driver.check(call(self.driver.functions()), name)
     }
 
-    /// As [`Context::call`], in a destructor: a failure becomes a warning.
-    pub(super) fn call_in_drop(&self, name: &str, call: impl FnOnce(&Functions) -> Status) -> bool {
-        self.call(name, call).inspect_err(|error| tracing::warn!("{error}")).is_ok()
+    /// As [`Context::call`], for what is no part of a capture and must not be refused because of one on some stream.
+    pub(super) fn call_outside_captures(
+        &self,
+        name: &str,
+        call: impl FnOnce(&Functions) -> Status,
+    ) -> Result<()> {
+        let _outside = self.outside_captures()?;
+        self.call(name, call)
+    }
+
+    /// As [`Context::call_outside_captures`], in a destructor: a failure becomes a warning.
+    pub(super) fn call_in_drop(&self, name: &str, call: impl FnOnce(&Functions) -> Status) {
+        if let Err(error) = self.call_outside_captures(name, call) {
+            tracing::warn!("{error}");
+        }
     }
 
     /// Makes this context current on this thread until the result is dropped.
@@ -229,9 +243,9 @@ impl Context {
         Ok(Entered { driver: self.driver, restore: Some(previous).filter(|previous| !previous.is_null()) })
     }
 
-    /// Lets this thread make calls that a capture on some stream would forbid (allocations, module loads), until the
-    /// result is dropped. They are no part of the capture and do not disturb it.
-    pub(super) fn outside_captures(&self) -> Result<OutsideCaptures> {
+    /// Lets this thread make calls that a capture on some stream, also another library's, would forbid (allocations,
+    /// module loads, queries), until the result is dropped. They are no part of the capture and do not disturb it.
+    fn outside_captures(&self) -> Result<OutsideCaptures> {
         const RELAXED: c_int = 2;
         let mut mode = RELAXED;
         // SAFETY: the pointer is to a live integer that holds a mode; the driver leaves the former mode there.
@@ -266,7 +280,7 @@ impl Drop for Entered {
 }
 
 /// The time in which this thread may allocate beside a capture.
-pub(super) struct OutsideCaptures {
+struct OutsideCaptures {
     driver: &'static Driver,
     mode: c_int,
 }

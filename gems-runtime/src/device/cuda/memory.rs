@@ -305,6 +305,8 @@ impl Drop for DeviceMemory {
                 if let Err(error) = ended {
                     tracing::warn!("the owner of {self:?} may free it too early: {error}");
                 }
+                // The owner may call the driver without making its context current.
+                let _entered = self.context().enter();
                 drop(owner);
             }
         }

@@ -60,12 +60,10 @@ impl Function {
         let name = CString::new(entry).map_err(|_| {
             Error::new(ErrorKind::Value, format!("the kernel name {entry:?} holds a zero byte"))
         })?;
-        // Loading allocates on the device, which another thread's capture would forbid.
-        let _outside = ctx.outside_captures()?;
         let module = load_module(ctx, binary, entry)?;
         let mut raw = Handle::NULL;
         // SAFETY: the module is live, the name ends with a zero byte, and the pointer is to a live handle.
-        ctx.call("cuModuleGetFunction", |functions| unsafe {
+        ctx.call_outside_captures("cuModuleGetFunction", |functions| unsafe {
             (functions.module_function)(&mut raw, module, name.as_ptr())
         })
         .map_err(|error| Error::new(error.kind(), format!("no kernel {entry} in its binary: {error}")))?;
@@ -73,7 +71,7 @@ impl Function {
             let mut value = 0;
             // SAFETY: the function is live and the pointer is to a live integer. Asking loads the code, where the
             // driver would put that off until the first launch.
-            ctx.call("cuFuncGetAttribute", |functions| unsafe {
+            ctx.call_outside_captures("cuFuncGetAttribute", |functions| unsafe {
                 (functions.function_attribute)(&mut value, attribute, raw)
             })?;
             Ok::<u32, Error>(u32::try_from(value).unwrap_or(0))
@@ -188,7 +186,7 @@ fn load_module(ctx: &Context, binary: &Binary, entry: &str) -> Result<Handle> {
     // The size is passed in the pointer itself, and comes back in it.
     let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), ptr::without_provenance_mut(LOG_BYTES)];
     let mut module = Handle::NULL;
-    let loaded = ctx.call("cuModuleLoadDataEx", |functions| {
+    let loaded = ctx.call_outside_captures("cuModuleLoadDataEx", |functions| {
         // SAFETY: the image is machine code with its own length or text that ends with a zero byte; two options have
         // two values, and the log buffer has the length that is passed.
         unsafe {

@@ -73,7 +73,9 @@ impl Stream {
     pub fn new(ctx: &'static Context) -> Result<Stream> {
         let mut raw = Handle::NULL;
         // SAFETY: the pointer is to a live handle.
-        ctx.call("cuStreamCreate", |functions| unsafe { (functions.stream_create)(&mut raw, NON_BLOCKING) })?;
+        ctx.call_outside_captures("cuStreamCreate", |functions| unsafe {
+            (functions.stream_create)(&mut raw, NON_BLOCKING)
+        })?;
         Ok(Stream::with(ctx, raw, None))
     }
 
@@ -142,9 +144,9 @@ impl Stream {
     /// Work that failed.
     pub fn synchronize(&self) -> Result<()> {
         // SAFETY: the stream is live.
-        self.0
-            .ctx
-            .call("cuStreamSynchronize", |functions| unsafe { (functions.stream_synchronize)(self.0.raw) })
+        self.0.ctx.call_outside_captures("cuStreamSynchronize", |functions| unsafe {
+            (functions.stream_synchronize)(self.0.raw)
+        })
     }
 
     /// Whether all work queued so far is done.
@@ -153,7 +155,7 @@ impl Stream {
     /// Work that failed.
     pub fn is_idle(&self) -> Result<bool> {
         let mut status = SUCCESS;
-        self.0.ctx.call("cuStreamQuery", |functions| {
+        self.0.ctx.call_outside_captures("cuStreamQuery", |functions| {
             // SAFETY: the stream is live.
             status = unsafe { (functions.stream_query)(self.0.raw) };
             if status == NOT_READY { SUCCESS } else { status }
@@ -277,7 +279,9 @@ impl Event {
         };
         let mut raw = Handle::NULL;
         // SAFETY: the pointer is to a live handle.
-        ctx.call("cuEventCreate", |functions| unsafe { (functions.event_create)(&mut raw, flags) })?;
+        ctx.call_outside_captures("cuEventCreate", |functions| unsafe {
+            (functions.event_create)(&mut raw, flags)
+        })?;
         Ok(Event { ctx, raw, watched: AtomicBool::new(false) })
     }
 
@@ -301,7 +305,9 @@ impl Event {
     /// Work that failed.
     pub fn synchronize(&self) -> Result<()> {
         // SAFETY: the event is live.
-        self.ctx.call("cuEventSynchronize", |functions| unsafe { (functions.event_synchronize)(self.raw) })
+        self.ctx.call_outside_captures("cuEventSynchronize", |functions| unsafe {
+            (functions.event_synchronize)(self.raw)
+        })
     }
 
     /// Whether the work before the event is done.
@@ -310,7 +316,7 @@ impl Event {
     /// Work that failed.
     pub fn is_done(&self) -> Result<bool> {
         let mut status = SUCCESS;
-        self.ctx.call("cuEventQuery", |functions| {
+        self.ctx.call_outside_captures("cuEventQuery", |functions| {
             // SAFETY: the event is live.
             status = unsafe { (functions.event_query)(self.raw) };
             if status == NOT_READY { SUCCESS } else { status }

@@ -14,7 +14,8 @@ __device__ __forceinline__ f64 exp(f64 x) {
 
 //@ exp2 f32
 __device__ __forceinline__ f32 exp2(f32 x) {
-  return ::exp2f(x);
+  // CUDA's function is not exact for integers whose power is subnormal.
+  return x < -126 ? ::exp2f(x + 24) * 0x1p-24f : ::exp2f(x);
 }
 
 //@ exp2 f64
@@ -47,19 +48,27 @@ __device__ __forceinline__ f32 log2(f32 x) {
   return ::log2f(x);
 }
 
-//@ log2 f64
+//@ near_integer : round_ties_even(f64) abs(f64)
+__device__ __forceinline__ f64 near_integer(f64 x) {
+  // CUDA's logarithms miss integers by an ulp.
+  f64 integer = round_ties_even(x);
+  return abs(x - integer) <= 0x1p-52 * abs(integer) ? integer : x;
+}
+
+//@ log2 f64 : near_integer
 __device__ __forceinline__ f64 log2(f64 x) {
-  return ::log2(x);
+  return near_integer(::log2(x));
 }
 
 //@ log10 f32
 __device__ __forceinline__ f32 log10(f32 x) {
-  return ::log10f(x);
+  // In f64, because CUDA's function for f32 misses integers.
+  return f32(::log10(f64(x)));
 }
 
-//@ log10 f64
+//@ log10 f64 : near_integer
 __device__ __forceinline__ f64 log10(f64 x) {
-  return ::log10(x);
+  return near_integer(::log10(x));
 }
 
 //@ ln_1p f32
@@ -207,9 +216,24 @@ __device__ __forceinline__ f32 pow(f32 x, f32 y) {
   return ::powf(x, y);
 }
 
-//@ pow f64
+//@ pow f64 : abs(f64) trunc(f64) mul_add(f64)
 __device__ __forceinline__ f64 pow(f64 x, f64 y) {
-  return ::pow(x, y);
+  f64 power = ::pow(x, y), size = abs(y);
+  if (size > 1100 || y != trunc(y)) return power;
+  // CUDA's function misses exact powers by an ulp; products tell whether they are exact.
+  f64 result = 1, square = x;
+  for (i32 n = i32(size);;) {
+    if (n & 1) {
+      f64 next = result * square;
+      if (mul_add(result, square, -next) != 0 || !(abs(next) > 0x1p-900)) return power;
+      result = next;
+    }
+    n >>= 1;
+    if (n == 0) return y < 0 ? 1 / result : result;
+    f64 next = square * square;
+    if (mul_add(square, square, -next) != 0 || !(next > 0x1p-900)) return power;
+    square = next;
+  }
 }
 
 //@ hypot f64

@@ -44,22 +44,20 @@ __device__ __forceinline__ f64 from_bits(u64 bits) {
 #endif
 }
 
-//@ real_of
+//@ real_t
 // The type of the parts of a complex type; every other type itself.
-template <class X>
+template <class X, class = void>
 struct real_of {
   using type = X;
 };
 template <class X>
+struct real_of<X, decltype(void(&X::re))> {
+  using type = decltype(X::re);
+};
+template <class X>
 using real_t = typename real_of<X>::type;
 
-//@ real_t bool,int,float : real_of
-
-//@ real_t complex : real_of complex
-template <>
-struct real_of<T> {
-  using type = R;
-};
+//@ real_t any : real_t
 
 //@ complex_t float : complex
 template <class X>

@@ -6,7 +6,7 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Formula {
     Index,
-    Number(i128),
+    Number(i64),
     Negative(Box<Formula>),
     Binary(Operation, Box<Formula>, Box<Formula>),
 }
@@ -34,7 +34,7 @@ impl Formula {
     }
 
     /// The value at an index; `None` on overflow and division by zero.
-    pub(super) fn at(&self, i: i128) -> Option<i128> {
+    pub(super) fn at(&self, i: i64) -> Option<i64> {
         match self {
             Formula::Index => Some(i),
             Formula::Number(number) => Some(*number),
@@ -47,7 +47,7 @@ impl Formula {
                     Operation::Multiply => x.checked_mul(y),
                     Operation::Divide => {
                         let quotient = x.checked_div(y)?;
-                        Some(quotient - i128::from(x % y != 0 && (x < 0) != (y < 0)))
+                        Some(quotient - i64::from(x % y != 0 && (x < 0) != (y < 0)))
                     }
                     Operation::Remainder => {
                         let remainder = x.checked_rem(y)?;
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, i: i128, value: i128) {
+    fn check(text: &str, i: i64, value: i64) {
         assert_eq!(Formula::parse(text).unwrap().at(i), Some(value), "{text} at {i}");
     }
 
@@ -179,6 +179,6 @@ mod tests {
     fn overflow_and_division_by_zero_have_no_value() {
         assert_eq!(Formula::parse("i % 0").unwrap().at(1), None);
         assert_eq!(Formula::parse("i // 0").unwrap().at(1), None);
-        assert_eq!(Formula::parse("i * i").unwrap().at(i128::MAX), None);
+        assert_eq!(Formula::parse("i * i").unwrap().at(i64::MAX), None);
     }
 }

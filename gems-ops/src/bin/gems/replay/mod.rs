@@ -2,6 +2,7 @@
 //!
 //! The formats and the rule by which a case passes are those of tests/data/FORMAT.md.
 
+mod call;
 mod case;
 mod compare;
 mod faults;
@@ -16,6 +17,7 @@ mod torch;
 use crate::ReplayArgs;
 use crate::elements::Elements;
 use crate::failure::{Failure, Outcome};
+use call::{Call, Given};
 use case::{Argument, Cases, TorchCase};
 use compare::{Form, Rule, Tolerance};
 use gems_ops::buffer::{StridedBuffer, SymbolicBuffer};
@@ -27,7 +29,7 @@ use std::fs;
 use std::io::Write;
 use std::process::ExitCode;
 use subject::{Stop, Subject};
-use torch::{Call, Given, name_in_source, short_name};
+use torch::{name_in_source, short_name};
 
 /// How cases are replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

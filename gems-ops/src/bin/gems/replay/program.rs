@@ -3,13 +3,13 @@
 //! One statement a line: `y=op(x0,2.0)`, `op_(x0,7.0)` in place, `return y`. Names are `x0`, `x1`, … for the inputs and
 //! whatever was assigned. `cast(x,f16)` converts. The last assigned name is the result unless a `return` names others.
 
+use super::call::{Call, Given};
 use super::report::Verdict;
 use super::run;
 use super::subject::{Stop, Subject};
-use super::torch::{Call, Given};
 use crate::notation;
 use gems_ops::buffer::Views;
-use gems_ops::dtype::DType;
+use gems_ops::dtype::{DType, Scalar};
 use gems_ops::op::Operand;
 
 /// The results of a program on these inputs.
@@ -76,21 +76,25 @@ fn cast<B: Subject>(x: &B, dtype: DType) -> Result<B, Stop> {
 /// Writes a call's result over its first argument.
 pub(super) fn in_place<B: Subject>(
     op: &str,
-    mut positional: Vec<Given<B>>,
+    positional: Vec<Given<B>>,
     keywords: Vec<(&str, Given<B>)>,
 ) -> Result<Option<B>, Stop> {
     let Some(Given::Buffer(target)) = positional.first().cloned() else {
         return Err(malformed(format_args!("`{op}_` has no buffer to write to")));
     };
-    if matches!(op, "fill" | "copy") {
-        // Does not read what it writes to.
-        positional.remove(0);
-        let source = run(&Call::bind("copy", positional, keywords)?)?.pop();
-        let source = source.ok_or_else(|| malformed("`copy` has no result"))?;
-        let source = source.broadcast_to(target.meta().layout.shape()).map_err(Stop::of)?;
-        return write_into(&Call::bind("copy", vec![Given::Buffer(source)], Vec::new())?, target).map(Some);
-    }
-    write_into(&Call::bind(op, positional, keywords)?, target).map(Some)
+    let call = match (op, positional.as_slice()) {
+        // Fills whatever the target's shape is: the target is an operand, but no value of it is used.
+        ("fill", [target, value]) => {
+            let always = Given::Number(Scalar::Bool(true));
+            Call::bind("where", vec![always, value.clone(), target.clone()], keywords)?
+        }
+        ("copy", [_, Given::Buffer(source)]) => {
+            let source = source.broadcast_to(target.meta().layout.shape()).map_err(Stop::of)?;
+            Call::bind("copy", vec![Given::Buffer(source)], keywords)?
+        }
+        _ => Call::bind(op, positional, keywords)?,
+    };
+    write_into(&call, target).map(Some)
 }
 
 /// Writes a call's result to `target`.

@@ -1,12 +1,12 @@
 //! Recorded layouts and promotion tables, answered without memory.
 
+use super::call::{Call, Given};
 use super::case::{LayoutCase, Shaped};
 use super::compare::same_strides;
 use super::known::Known;
 use super::report::Verdict;
 use super::run;
 use super::subject::{Stop, symbolic};
-use super::torch::{Call, Given};
 use gems_ops::buffer::{Buffer, SymbolicBuffer};
 use gems_ops::device::Device;
 use gems_ops::dtype::{self, Category, DType, Kind, Tier, Tiered};

@@ -1,8 +1,8 @@
 //! What replay needs of a buffer, with memory or without.
 
+use super::call::Call;
 use super::case::Window;
 use super::report::Verdict;
-use super::torch::Call;
 use crate::elements::Elements;
 use gems_ops::buffer::{Buffer, Meta, StridedBuffer, SymbolicBuffer};
 use gems_ops::device::Device;

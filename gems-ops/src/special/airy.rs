@@ -1,0 +1,52 @@
+//! The Airy function Ai.
+//!
+//! Computed in f64 and rounded once: relative to the result above 0, to the amplitude |x|^(−¼)/√π below.
+
+use super::error::two_prod;
+use super::tables;
+use crate::prelude::*;
+
+/// Ai(x): ±∞ → 0; underflows near 107.5 in f64.
+///
+/// Integers become floats first. Matches `torch.special.airy_ai`, but for ±∞ (NaN there) and from 103.9 on (0 there).
+#[pointwise_dynamic(promote = int_to_float(x), dtypes(bool, int, float))]
+pub fn special_airy_ai<T: Float>(x: T) -> T {
+    airy_ai(x as f64) as T
+}
+
+/// ⅔x^1.5 in two parts, and √x.
+#[device_fn]
+fn phase(x: f64) -> (f64, f64, f64) {
+    let root = x.sqrt();
+    let root_low = root.mul_add(-root, x) / (2.0 * root);
+    let (product, lost) = two_prod(x, root);
+    let high = 2.0 * product / 3.0;
+    let low = (high.mul_add(-3.0, 2.0 * product) + 2.0 * (lost + x * root_low)) / 3.0;
+    (high, low, root)
+}
+
+/// Power series around 0; beyond, the asymptotic forms with Chebyshev series in place of their sums.
+#[device_fn]
+fn airy_ai(x: f64) -> f64 {
+    if -4.0 < x && x < 2.0 {
+        let cube = x * x * x;
+        return 0.3550280538878172 * tables::airy_f(cube) - 0.2588194037928068 * (x * tables::airy_g(cube));
+    }
+    // Of a greater argument even the phase would overflow.
+    if x > 110.0 || x < -1e200 {
+        return 0.0;
+    }
+    let (zeta, low, root) = phase(x.abs());
+    if x > 0.0 {
+        // 2ζ at x = 2, and 1/(2√π).
+        let series = tables::airy_decay(3.771236166328254 / zeta - 1.0);
+        return series * (-zeta).exp() * (1.0 - low) * 0.28209479177387814 / root.sqrt();
+    }
+    let ratio = 16.0 / (3.0 * zeta);
+    let t = 2.0 * ratio * ratio - 1.0;
+    let (cosine, sine) = (zeta.cos(), zeta.sin());
+    let c = (cosine + sine) * f64::FRAC_1_SQRT_2;
+    let d = (sine - cosine) * f64::FRAC_1_SQRT_2;
+    let value = (c - low * d) * tables::airy_cosine(t) + (d + low * c) * tables::airy_sine(t) / zeta;
+    value * 0.5641895835477563 / root.sqrt()
+}

@@ -1,0 +1,218 @@
+//! Bessel functions of the orders 0 and 1: I, K, J, Y, and the spherical j₀.
+//!
+//! Computed in f64 and rounded once. I and K are series near 0 and Chebyshev series beyond; the exponential is split,
+//! so that nothing overflows before its result does. J and Y are those of the platform's library.
+
+use super::tables;
+use crate::prelude::*;
+
+/// I₀(x): even, ±∞ → ∞; overflows above 91.9 in f32, 713.98 in f64.
+///
+/// Integers become floats first. Matches `torch.i0`, but for ±∞ (NaN there) and above 88.7 and 709 (∞ there).
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn i0<T: Float>(input: T) -> T {
+    i0_f64(input as f64) as T
+}
+
+/// exp(−|x|)·I₀(x): even, ±∞ → 0.
+///
+/// Integers become floats first. Matches `torch.special.i0e`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_i0e<T: Float>(input: T) -> T {
+    i0e_f64(input as f64) as T
+}
+
+/// I₁(x): odd, ±∞ → ±∞.
+///
+/// Integers become floats first. Matches `torch.special.i1`, but for ±∞ (NaN there).
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_i1<T: Float>(input: T) -> T {
+    i1_f64(input as f64) as T
+}
+
+/// exp(−|x|)·I₁(x): odd, ±∞ → ±0.
+///
+/// Integers become floats first. Matches `torch.special.i1e`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_i1e<T: Float>(input: T) -> T {
+    i1e_f64(input as f64) as T
+}
+
+/// I₀(x), the same function as [`i0`].
+///
+/// Matches `torch.special.modified_bessel_i0`, but for ±∞ (NaN there).
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_modified_bessel_i0<T: Float>(input: T) -> T {
+    i0_f64(input as f64) as T
+}
+
+/// I₁(x), the same function as [`special_i1`].
+///
+/// Matches `torch.special.modified_bessel_i1`, but for ±∞ (NaN there).
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_modified_bessel_i1<T: Float>(input: T) -> T {
+    i1_f64(input as f64) as T
+}
+
+/// K₀(x): negative → NaN, ±0 → ∞, ∞ → 0.
+///
+/// Integers become floats first. Matches `torch.special.modified_bessel_k0`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_modified_bessel_k0<T: Float>(input: T) -> T {
+    let x = input as f64;
+    if x < 2.0 { k0_near(x) as T } else { (k0e_far(x) * (-x).exp()) as T }
+}
+
+/// K₁(x): negative → NaN, ±0 → ∞, ∞ → 0.
+///
+/// Integers become floats first. Matches `torch.special.modified_bessel_k1`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_modified_bessel_k1<T: Float>(input: T) -> T {
+    let x = input as f64;
+    if x < 2.0 { k1_near(x) as T } else { (k1e_far(x) * (-x).exp()) as T }
+}
+
+/// exp(x)·K₀(x): negative → NaN, ±0 → ∞, ∞ → 0.
+///
+/// Integers become floats first. Matches `torch.special.scaled_modified_bessel_k0`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_scaled_modified_bessel_k0<T: Float>(input: T) -> T {
+    let x = input as f64;
+    if x < 2.0 { (k0_near(x) * x.exp()) as T } else { k0e_far(x) as T }
+}
+
+/// exp(x)·K₁(x): negative → NaN, ±0 → ∞, ∞ → 0.
+///
+/// Integers become floats first. Matches `torch.special.scaled_modified_bessel_k1`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_scaled_modified_bessel_k1<T: Float>(input: T) -> T {
+    let x = input as f64;
+    if x < 2.0 { (k1_near(x) * x.exp()) as T } else { k1e_far(x) as T }
+}
+
+/// J₀(x): even, ±∞ → 0.
+///
+/// Integers become floats first. Matches `torch.special.bessel_j0`, but for ±∞ (NaN there).
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_bessel_j0<T: Float>(input: T) -> T {
+    (input as f64).bessel_j0() as T
+}
+
+/// J₁(x): odd, ±∞ → 0.
+///
+/// Integers become floats first. Matches `torch.special.bessel_j1`, but for ±∞ (NaN there).
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_bessel_j1<T: Float>(input: T) -> T {
+    (input as f64).bessel_j1() as T
+}
+
+/// Y₀(x): negative → NaN, ±0 → −∞, ∞ → 0.
+///
+/// Integers become floats first. Matches `torch.special.bessel_y0`, but for ∞ (NaN there).
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_bessel_y0<T: Float>(input: T) -> T {
+    (input as f64).bessel_y0() as T
+}
+
+/// Y₁(x): negative → NaN, ±0 → −∞, ∞ → 0.
+///
+/// Integers become floats first. Matches `torch.special.bessel_y1`, but for ∞ (NaN there).
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_bessel_y1<T: Float>(input: T) -> T {
+    (input as f64).bessel_y1() as T
+}
+
+/// sin(x)/x: 1 at 0, ±∞ → 0.
+///
+/// Integers become floats first. Matches `torch.special.spherical_bessel_j0`.
+#[pointwise_dynamic(promote = int_to_float(x), dtypes(bool, int, float))]
+pub fn special_spherical_bessel_j0<T: Float>(x: T) -> T {
+    spherical_j0(x as f64) as T
+}
+
+#[device_fn]
+pub(super) fn i0_f64(x: f64) -> f64 {
+    let z = x.abs();
+    if z <= 8.0 {
+        tables::i0_series(0.25 * z * z)
+    } else if z.is_infinite() {
+        z
+    } else {
+        let half = (0.5 * z).exp();
+        tables::i0e(16.0 / z - 1.0) / z.sqrt() * half * half
+    }
+}
+
+#[device_fn]
+fn i0e_f64(x: f64) -> f64 {
+    let z = x.abs();
+    if z <= 8.0 {
+        tables::i0_series(0.25 * z * z) * (-z).exp()
+    } else {
+        tables::i0e(16.0 / z - 1.0) / z.sqrt()
+    }
+}
+
+#[device_fn]
+fn i1_f64(x: f64) -> f64 {
+    let z = x.abs();
+    if z <= 8.0 {
+        0.5 * x * tables::i1_series(0.25 * z * z)
+    } else if z.is_infinite() {
+        x
+    } else {
+        let half = (0.5 * z).exp();
+        (tables::i1e(16.0 / z - 1.0) / z.sqrt() * half * half).copysign(x)
+    }
+}
+
+#[device_fn]
+fn i1e_f64(x: f64) -> f64 {
+    let z = x.abs();
+    if z <= 8.0 {
+        0.5 * x * tables::i1_series(0.25 * z * z) * (-z).exp()
+    } else {
+        (tables::i1e(16.0 / z - 1.0) / z.sqrt()).copysign(x)
+    }
+}
+
+/// K₀ below 2.
+#[device_fn]
+fn k0_near(x: f64) -> f64 {
+    let y = 0.25 * x * x;
+    tables::k0_series(y) - (0.5 * x).ln() * tables::i0_series(y)
+}
+
+/// K₁ below 2.
+#[device_fn]
+fn k1_near(x: f64) -> f64 {
+    let y = 0.25 * x * x;
+    if x == 0.0 {
+        f64::INFINITY
+    } else {
+        1.0 / x + 0.5 * x * ((0.5 * x).ln() * tables::i1_series(y) - 0.5 * tables::k1_series(y))
+    }
+}
+
+/// eˣ·K₀ from 2 on.
+#[device_fn]
+fn k0e_far(x: f64) -> f64 {
+    tables::k0e(4.0 / x - 1.0) / x.sqrt()
+}
+
+/// eˣ·K₁ from 2 on.
+#[device_fn]
+fn k1e_far(x: f64) -> f64 {
+    tables::k1e(4.0 / x - 1.0) / x.sqrt()
+}
+
+#[device_fn]
+fn spherical_j0(x: f64) -> f64 {
+    if x.abs() < 0.5 {
+        tables::spherical_j0_series(x * x)
+    } else if x.is_infinite() {
+        0.0
+    } else {
+        x.sin() / x
+    }
+}

@@ -1,0 +1,169 @@
+//! Error functions and the normal distribution.
+//!
+//! Tails are relative: what is small is as accurate as what is large. All but erf and erfc are computed in f64 and
+//! rounded once, whatever the operand is.
+
+use super::tables;
+use crate::prelude::*;
+
+/// erf(x): odd, ±∞ → ±1.
+///
+/// Integers become floats first. Matches `torch.erf`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn erf<T: Float>(input: T) -> T {
+    input.erf()
+}
+
+/// erfc(x) = 1 − erf(x), relative to the result in the tail: −∞ → 2, ∞ → 0.
+///
+/// Integers become floats first. Matches `torch.erfc`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn erfc<T: Float>(input: T) -> T {
+    input.erfc()
+}
+
+/// The inverse of erf: ±1 → ±∞, outside NaN, −0 → −0.
+///
+/// Newton's method in f64. Integers become floats first. Matches `torch.erfinv`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn erfinv<T: Float>(input: T) -> T {
+    erfinv_f64(input as f64) as T
+}
+
+/// exp(x²)·erfc(x): ∞ → 0, −∞ → ∞; overflows below −26.6 in f64.
+///
+/// A Chebyshev series in f64. Integers become floats first. Matches `torch.special.erfcx`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_erfcx<T: Float>(input: T) -> T {
+    erfcx_f64(input as f64) as T
+}
+
+/// The normal distribution Φ(x) = ½erfc(−x/√2), relative to the result in the tail.
+///
+/// Integers become floats first. Matches `torch.special.ndtr`, which is 0 below −8.3.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_ndtr<T: Float>(input: T) -> T {
+    ndtr_f64(input as f64) as T
+}
+
+/// The inverse of the normal distribution: 0 → −∞, 1 → ∞, ½ → 0, outside NaN.
+///
+/// Halley's method on ln Φ in f64. Integers become floats first. Matches `torch.special.ndtri`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_ndtri<T: Float>(input: T) -> T {
+    ndtri_f64(input as f64) as T
+}
+
+/// ln Φ(x), relative to the result on both sides: −∞ → −∞, ∞ → −0.
+///
+/// Integers become floats first. Matches `torch.special.log_ndtr`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn special_log_ndtr<T: Float>(input: T) -> T {
+    log_ndtr_f64(input as f64) as T
+}
+
+/// The product and what its rounding lost.
+#[device_fn]
+pub(super) fn two_prod(a: f64, b: f64) -> (f64, f64) {
+    let product = a * b;
+    (product, a.mul_add(b, -product))
+}
+
+/// Shepherd and Laframboise's series for x ≥ 0, reflected for x < 0 with the square kept exactly.
+#[device_fn]
+fn erfcx_f64(x: f64) -> f64 {
+    if x < -27.0 {
+        return f64::INFINITY;
+    }
+    let z = x.abs();
+    let right = if z > 1e7 {
+        0.5 * f64::FRAC_2_SQRT_PI / z
+    } else {
+        tables::erfcx((z - 3.75) / (z + 3.75)) / (1.0 + 2.0 * z)
+    };
+    if x < 0.0 {
+        let (square, lost) = two_prod(x, x);
+        let growth = square.exp();
+        2.0 * (growth + growth * lost) - right
+    } else {
+        right
+    }
+}
+
+#[device_fn]
+fn ndtr_f64(x: f64) -> f64 {
+    let t = x * f64::FRAC_1_SQRT_2;
+    if x < -40.0 {
+        0.0
+    } else if x < -1.0 {
+        let (square, lost) = two_prod(x, x);
+        0.5 * erfcx_f64(-t) * (-0.5 * square).exp() * (1.0 - 0.5 * lost)
+    } else {
+        0.5 * (-t).erfc()
+    }
+}
+
+#[device_fn]
+fn log_ndtr_f64(x: f64) -> f64 {
+    let t = x * f64::FRAC_1_SQRT_2;
+    if x < -1.0 {
+        (0.5 * erfcx_f64(-t)).ln() - 0.5 * x * x
+    } else if x <= 1.0 {
+        (-0.5 * t.erfc()).ln_1p()
+    } else {
+        (-ndtr_f64(-x)).ln_1p()
+    }
+}
+
+/// The x < 0 with Φ(x) = q, for 0 < q ≤ 0.2: Abramowitz and Stegun's 26.2.23, then three steps of Halley's method.
+#[device_fn]
+fn ndtri_tail(q: f64) -> f64 {
+    let log = q.ln();
+    let t = (-2.0 * log).sqrt();
+    let top = 2.515517 + t * (0.802853 + t * 0.010328);
+    let bottom = 1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308));
+    let mut x = top / bottom - t;
+    for _ in 0..3 {
+        // Φ(x)/φ(x), the slope of x against ln Φ.
+        let ratio = erfcx_f64(-x * f64::FRAC_1_SQRT_2) * 1.2533141373155003;
+        let error = (log_ndtr_f64(x) - log) * ratio;
+        x -= error / (1.0 + 0.5 * error * (x + 1.0 / ratio));
+    }
+    x
+}
+
+#[device_fn]
+fn ndtri_f64(p: f64) -> f64 {
+    let q = if p > 0.5 { 1.0 - p } else { p };
+    if (p - 0.5).abs() <= 0.3 {
+        f64::SQRT_2 * erfinv_f64(2.0 * p - 1.0)
+    } else if q > 0.0 {
+        let x = ndtri_tail(q);
+        if p > 0.5 { -x } else { x }
+    } else if q == 0.0 {
+        if p > 0.5 { f64::INFINITY } else { f64::NEG_INFINITY }
+    } else {
+        f64::NAN
+    }
+}
+
+#[device_fn]
+fn erfinv_f64(y: f64) -> f64 {
+    let a = y.abs();
+    if a < 0.8 {
+        let square = a * a;
+        let start = 1.0 + square * (0.2617993877991494 + square * (0.1439317308 + 0.3 * square));
+        let mut x = 0.886226925452758 * a * start;
+        for _ in 0..3 {
+            let error = (x.erf() - a) / (f64::FRAC_2_SQRT_PI * (-x * x).exp());
+            x -= error / (1.0 + x * error);
+        }
+        x.copysign(y)
+    } else if a < 1.0 {
+        (-f64::FRAC_1_SQRT_2 * ndtri_tail(0.5 * (1.0 - a))).copysign(y)
+    } else if a == 1.0 {
+        f64::INFINITY.copysign(y)
+    } else {
+        f64::NAN
+    }
+}

@@ -1,0 +1,232 @@
+//! The gamma function's logarithm and its derivatives, and Hurwitz' zeta function.
+//!
+//! Computed in f64 and rounded once. Poles and the values at infinity are those of the functions' limits; where two
+//! limits differ the result is NaN. The work is bounded for every argument.
+
+use super::tables;
+use crate::prelude::*;
+
+/// ln |Γ(x)|: ∞ at 0, negative integers and ±∞.
+///
+/// Integers become floats first. Matches `torch.lgamma`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn lgamma<T: Float>(input: T) -> T {
+    (input as f64).lgamma() as T
+}
+
+/// ψ(x) = d ln Γ(x)/dx: +0 → −∞, −0 → ∞, ∞ → ∞; negative integers and −∞ → NaN.
+///
+/// Integers become floats first. Matches `torch.digamma`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn digamma<T: Float>(input: T) -> T {
+    digamma_f64(input as f64) as T
+}
+
+/// A derivative has an order from 0 on.
+fn derivative_order(numbers: &[Option<Scalar>], _: DType) -> Result<()> {
+    at_least("n", numbers.first(), 0)
+}
+
+/// The n-th derivative of ψ(x).
+///
+/// Poles: ∞ for odd n; for even n, ±0 → ∓∞ and negative integers → NaN. ∞ → 0 for odd n, −0 for even n.
+///
+/// Integers become floats first. Matches `torch.polygamma`, but for poles, infinities and great n.
+///
+/// # Errors
+/// n is negative.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), check = derivative_order)]
+pub fn polygamma<T: Float>(#[param] n: i64, input: T) -> T {
+    polygamma_f64(input as f64, n) as T
+}
+
+/// A dimension is 1 or more.
+fn dimension(numbers: &[Option<Scalar>], _: DType) -> Result<()> {
+    at_least("p", numbers.get(1), 1)
+}
+
+/// ¼p(p−1)·ln π + Σ ln |Γ(x − ½(j−1))| over j = 1 to p.
+///
+/// The domain x > ½(p−1) is not checked. Integers become floats first. Matches `torch.mvlgamma`.
+///
+/// # Errors
+/// p is less than 1.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float), check = dimension)]
+pub fn mvlgamma<T: Float>(input: T, #[param] p: i64) -> T {
+    mvlgamma_f64(input as f64, p) as T
+}
+
+fn at_least(name: &str, number: Option<&Option<Scalar>>, least: i64) -> Result<()> {
+    match number {
+        Some(Some(number)) if number.to_f64() < least as f64 => {
+            let message = format!("`{name}` is {number}; it must be {least} or more");
+            Err(Error::new(ErrorKind::Value, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Hurwitz' ζ(s, q) = Σ (q + k)^(−s) over k ≥ 0; `input` is s, `other` is q.
+///
+/// s = 1 → ∞; s < 1 → NaN; q = ∞ → 0; q an integer ≤ 0 → ∞; q < 0 with a fractional s → NaN.
+///
+/// Integers become floats first. Matches `torch.special.zeta`, but for q = ∞ (NaN there).
+#[pointwise_dynamic(promote = int_to_float(input, other), dtypes(bool, int, float))]
+pub fn special_zeta<T: Float>(input: T, other: T) -> T {
+    zeta_f64(input as f64, other as f64) as T
+}
+
+/// Shifted to x ≥ 10 for the asymptotic series, reflected for x < 0, a Taylor series around the positive root.
+#[device_fn]
+fn digamma_f64(x: f64) -> f64 {
+    if x == 0.0 {
+        return f64::NEG_INFINITY.copysign(-x);
+    }
+    if x == f64::INFINITY {
+        return x;
+    }
+    let mut value = 0.0;
+    let mut z = x;
+    if x < 0.0 {
+        let fraction = x - x.round_ties_even();
+        if fraction == 0.0 || x.is_infinite() {
+            return f64::NAN;
+        }
+        value = -f64::PI * fraction.cos_pi() / fraction.sin_pi();
+        z = 1.0 - x;
+    }
+    // The root in two parts, of which the first is exact.
+    let from_root = z - 1.4616321449683622;
+    if from_root.abs() < 0.2 {
+        let delta = from_root - 9.549995429965697e-17;
+        return value + delta * tables::digamma_at_root(delta);
+    }
+    while z < 10.0 {
+        value -= 1.0 / z;
+        z += 1.0;
+    }
+    let square = 1.0 / (z * z);
+    value + (z.ln() - 0.5 / z - square * tables::digamma_tail(square))
+}
+
+/// Σ (unit/(q + k))^s over k ≥ 0 for s > 1, q > 0 and unit > 0, by Euler and Maclaurin's formula.
+#[device_fn]
+fn zeta_sum(s: f64, q: f64, unit: f64) -> f64 {
+    const BERNOULLI: [f64; 13] = [
+        0.08333333333333333,
+        -0.001388888888888889,
+        3.306878306878307e-5,
+        -8.267195767195768e-7,
+        2.08767569878681e-8,
+        -5.284190138687493e-10,
+        1.3382536530684679e-11,
+        -3.3896802963225827e-13,
+        8.586062056277845e-15,
+        -2.174868698558062e-16,
+        5.5090028283602295e-18,
+        -1.3954464685812522e-19,
+        3.534707039629467e-21,
+    ];
+    let mut a = q;
+    let mut sum = 0.0;
+    let mut count = 0;
+    let mut term = (a / unit).pow(-s);
+    while count < 10 || a <= 10.0 {
+        sum += term;
+        if term <= 5e-17 * sum {
+            return sum;
+        }
+        a += 1.0;
+        count += 1;
+        term = (a / unit).pow(-s);
+    }
+    sum += term * a / (s - 1.0) + 0.5 * term;
+    let mut factor = s * term / a;
+    for k in 0..13 {
+        let correction = BERNOULLI[k] * factor;
+        sum += correction;
+        if correction.abs() <= 5e-17 * sum {
+            return sum;
+        }
+        let rank = s + 2.0 * (k as f64);
+        factor *= (rank + 1.0) * (rank + 2.0) / (a * a);
+    }
+    sum
+}
+
+/// The same for q < 0, no integer, and an integral s, from ζ(s, q) = ζ(s, f) ± (ζ(s, 1 − f) − ζ(s, 1 − q)), where f is
+/// the fraction of q. The fraction nearest to 0 is exact.
+#[device_fn]
+fn zeta_sum_reflected(s: f64, q: f64, unit: f64) -> f64 {
+    let fraction = q - q.round_ties_even();
+    let above = if fraction > 0.0 { fraction } else { 1.0 + fraction };
+    let below = if fraction > 0.0 { 1.0 - fraction } else { -fraction };
+    let negative = zeta_sum(s, below, unit) - zeta_sum(s, 1.0 - q, unit);
+    let positive = zeta_sum(s, above, unit);
+    if s % 2.0 == 0.0 { positive + negative } else { positive - negative }
+}
+
+#[device_fn]
+fn zeta_f64(s: f64, q: f64) -> f64 {
+    if s.is_nan() || q.is_nan() {
+        f64::NAN
+    } else if s == 1.0 {
+        f64::INFINITY
+    } else if s < 1.0 {
+        f64::NAN
+    } else if q == f64::INFINITY {
+        0.0
+    } else if q > 0.0 {
+        zeta_sum(s, q, 1.0)
+    } else if q.floor() == q {
+        f64::INFINITY
+    } else if s.floor() != s {
+        f64::NAN
+    } else {
+        zeta_sum_reflected(s, q, 1.0)
+    }
+}
+
+/// (−1)^(n+1)·n!·d^(−n−1)·Σ (d/(x + k))^(n+1), where d is the distance of the nearest pole.
+#[device_fn]
+fn polygamma_f64(x: f64, n: i64) -> f64 {
+    if n == 0 {
+        return digamma_f64(x);
+    }
+    let odd = n % 2 == 1;
+    if x.is_nan() {
+        return x;
+    }
+    if x == f64::INFINITY {
+        return if odd { 0.0 } else { -0.0 };
+    }
+    if x.floor() == x && x <= 0.0 {
+        let even = if x == 0.0 { f64::NEG_INFINITY.copysign(-x) } else { f64::NAN };
+        return if odd { f64::INFINITY } else { even };
+    }
+    let s = n as f64 + 1.0;
+    let distance = if x > 0.0 { x } else { (x - x.round_ties_even()).abs() };
+    let sum = if x > 0.0 { zeta_sum(s, x, distance) } else { zeta_sum_reflected(s, x, distance) };
+    let size = if n > 170 {
+        (s.lgamma() - s * distance.ln()).exp() * sum
+    } else {
+        let mut factorial = 1.0;
+        for k in 2..n + 1 {
+            factorial *= k as f64;
+        }
+        // Two powers, so that neither overflows before the product does.
+        let half = (0.5 * s).floor();
+        factorial * distance.pow(-half) * sum * distance.pow(half - s)
+    };
+    if odd { size } else { -size }
+}
+
+#[device_fn]
+fn mvlgamma_f64(x: f64, p: i64) -> f64 {
+    let dimension = p as f64;
+    let mut sum = 0.25 * dimension * (dimension - 1.0) * 1.1447298858494002;
+    for j in 0..p {
+        sum += (x - 0.5 * (j as f64)).lgamma();
+    }
+    sum
+}

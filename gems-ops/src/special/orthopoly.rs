@@ -1,0 +1,361 @@
+//! Orthogonal polynomials of a degree that may differ from element to element.
+//!
+//! The degree is truncated toward zero: below 0 the value is 0, for NaN it is NaN; of degree 0 it is 1 for every x.
+//! Computed in f64 by the three-term recurrence and rounded once. Values too great are ±∞, never NaN.
+//! The work is bounded: beyond 4096 steps (2²⁰ for Legendre and Laguerre) closed or asymptotic forms take over.
+
+use super::bessel::i0_f64;
+use crate::prelude::*;
+
+/// Tₙ(x), with Tₙ(cos θ) = cos nθ.
+///
+/// Integers become floats first. Matches `torch.special.chebyshev_polynomial_t`, but for NaN degrees (0 there), ±∞ and
+/// overflow (NaN there).
+#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+pub fn special_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
+    let y = x as f64;
+    chebyshev(y, 1.0 - y, 1.0 + y, n as f64, 0) as T
+}
+
+/// Uₙ(x), with Uₙ(cos θ) = sin((n+1)θ)/sin θ.
+///
+/// Integers become floats first. Matches `torch.special.chebyshev_polynomial_u`, but for NaN degrees (0 there), ±∞ and
+/// overflow (NaN there).
+#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+pub fn special_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
+    let y = x as f64;
+    chebyshev(y, 1.0 - y, 1.0 + y, n as f64, 1) as T
+}
+
+/// Vₙ(x), with Vₙ(cos θ) = cos((n+½)θ)/cos(½θ).
+///
+/// Integers become floats first. Matches `torch.special.chebyshev_polynomial_v`, but for NaN degrees (0 there), ±∞ and
+/// overflow (NaN there).
+#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+pub fn special_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
+    let y = x as f64;
+    chebyshev(y, 1.0 - y, 1.0 + y, n as f64, 2) as T
+}
+
+/// Wₙ(x), with Wₙ(cos θ) = sin((n+½)θ)/sin(½θ).
+///
+/// Integers become floats first. Matches `torch.special.chebyshev_polynomial_w`, but for NaN degrees (0 there), ±∞ and
+/// overflow (NaN there).
+#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+pub fn special_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
+    let y = x as f64;
+    chebyshev(y, 1.0 - y, 1.0 + y, n as f64, 3) as T
+}
+
+/// Tₙ(2x − 1); see [`special_chebyshev_polynomial_t`].
+///
+/// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_t`, but for NaN degrees (0 there), ±∞ and
+/// overflow (NaN there).
+#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+pub fn special_shifted_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
+    shifted_chebyshev(x as f64, n as f64, 0) as T
+}
+
+/// Uₙ(2x − 1); see [`special_chebyshev_polynomial_u`].
+///
+/// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_u`, but for NaN degrees (0 there), ±∞ and
+/// overflow (NaN there).
+#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+pub fn special_shifted_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
+    shifted_chebyshev(x as f64, n as f64, 1) as T
+}
+
+/// Vₙ(2x − 1); see [`special_chebyshev_polynomial_v`].
+///
+/// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_v`, but for NaN degrees (0 there), ±∞ and
+/// overflow (NaN there).
+#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+pub fn special_shifted_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
+    shifted_chebyshev(x as f64, n as f64, 2) as T
+}
+
+/// Wₙ(2x − 1); see [`special_chebyshev_polynomial_w`].
+///
+/// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_w`, but for NaN degrees (0 there), ±∞ and
+/// overflow (NaN there).
+#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+pub fn special_shifted_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
+    shifted_chebyshev(x as f64, n as f64, 3) as T
+}
+
+/// Hₙ(x), the physicists' Hermite polynomial: Hₙ₊₁ = 2x·Hₙ − 2n·Hₙ₋₁.
+///
+/// Integers become floats first. Matches `torch.special.hermite_polynomial_h`, but for NaN degrees (0 there), ±∞ and
+/// overflow (NaN there).
+#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+pub fn special_hermite_polynomial_h<T: Float>(x: T, n: T) -> T {
+    hermite(x as f64, n as f64, 2.0f64) as T
+}
+
+/// Heₙ(x), the probabilists' Hermite polynomial: Heₙ₊₁ = x·Heₙ − n·Heₙ₋₁.
+///
+/// Integers become floats first. Matches `torch.special.hermite_polynomial_he`, but for NaN degrees (0 there), ±∞ and
+/// overflow (NaN there).
+#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+pub fn special_hermite_polynomial_he<T: Float>(x: T, n: T) -> T {
+    hermite(x as f64, n as f64, 1.0f64) as T
+}
+
+/// Lₙ(x): (n+1)·Lₙ₊₁ = (2n+1−x)·Lₙ − n·Lₙ₋₁.
+///
+/// Integers become floats first. Matches `torch.special.laguerre_polynomial_l`, but for NaN degrees (0 there), ±∞ and
+/// overflow (NaN there).
+#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+pub fn special_laguerre_polynomial_l<T: Float>(x: T, n: T) -> T {
+    laguerre(x as f64, n as f64) as T
+}
+
+/// Pₙ(x): (n+1)·Pₙ₊₁ = (2n+1)x·Pₙ − n·Pₙ₋₁.
+///
+/// Integers become floats first. Matches `torch.special.legendre_polynomial_p`, but for NaN degrees (0 there), ±∞ and
+/// overflow (NaN there).
+#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+pub fn special_legendre_polynomial_p<T: Float>(x: T, n: T) -> T {
+    legendre(x as f64, n as f64) as T
+}
+
+/// The value for a degree below 2 or NaN, given that of degree 1.
+#[device_fn]
+fn low_degree(k: f64, first: f64) -> f64 {
+    if k.is_nan() {
+        k
+    } else if k < 0.0 {
+        0.0
+    } else if k < 1.0 {
+        1.0
+    } else {
+        first
+    }
+}
+
+/// ∞ with the sign of xᵏ.
+#[device_fn]
+fn leading(x: f64, k: f64) -> f64 {
+    if x < 0.0 && k % 2.0 != 0.0 { f64::NEG_INFINITY } else { f64::INFINITY }
+}
+
+/// pₖ from p₀ = 1, p₁ and pⱼ₊₁ = slope·pⱼ − (constant + growth·j)·pⱼ₋₁; `overflow` if a product leaves f64.
+#[device_fn]
+fn recurrence(slope: f64, constant: f64, growth: f64, first: f64, k: f64, overflow: f64) -> f64 {
+    let mut low = 1.0;
+    let mut high = first;
+    let mut lifts = 0;
+    let mut j = 1.0;
+    while j < k {
+        let next = slope * high - (constant + growth * j) * low;
+        low = high;
+        high = next;
+        j += 1.0;
+        if high.abs() > 1e150 {
+            if high.is_infinite() {
+                return overflow;
+            }
+            low = low.ldexp(-498);
+            high = high.ldexp(-498);
+            lifts += 1;
+        }
+    }
+    high.ldexp(498 * lifts)
+}
+
+/// As [`recurrence`], for p₁ = scale + shift and (j+1)·pⱼ₊₁ = ((2j+1)·scale + shift)·pⱼ − j·pⱼ₋₁.
+#[device_fn]
+fn averaging_recurrence(scale: f64, shift: f64, k: f64, overflow: f64) -> f64 {
+    let mut low = 1.0;
+    let mut high = scale + shift;
+    let mut lifts = 0;
+    let mut j = 1.0;
+    while j < k {
+        let next = (((2.0 * j + 1.0) * scale + shift) * high - j * low) / (j + 1.0);
+        low = high;
+        high = next;
+        j += 1.0;
+        if high.abs() > 1e150 {
+            if high.is_infinite() {
+                return overflow;
+            }
+            low = low.ldexp(-498);
+            high = high.ldexp(-498);
+            lifts += 1;
+        }
+    }
+    high.ldexp(498 * lifts)
+}
+
+/// T, U, V or W, for family 0 to 3, at y; `right` is 1 − y and `left` is 1 + y, each accurate near its zero.
+#[device_fn]
+fn chebyshev(y: f64, right: f64, left: f64, n: f64, family: i32) -> f64 {
+    let k = n.trunc();
+    let first = if family == 0 {
+        y
+    } else if family == 1 {
+        2.0 * y
+    } else if family == 2 {
+        2.0 * y - 1.0
+    } else {
+        2.0 * y + 1.0
+    };
+    if k.is_nan() || k < 2.0 {
+        return low_degree(k, first);
+    }
+    if k <= 4096.0 {
+        return recurrence(2.0 * y, 1.0, 0.0, first, k, leading(y, k));
+    }
+    if y < 0.0 {
+        // V and W are each other's mirror images.
+        let mirror = if family == 2 {
+            3
+        } else if family == 3 {
+            2
+        } else {
+            family
+        };
+        let value = chebyshev_far(left, k, mirror);
+        return if k % 2.0 == 0.0 { value } else { -value };
+    }
+    chebyshev_far(right, k, family)
+}
+
+/// The closed form for y ≥ 0; `right` is 1 − y.
+#[device_fn]
+fn chebyshev_far(right: f64, k: f64, family: i32) -> f64 {
+    let is_sine = family == 1 || family == 3;
+    let order = if family == 0 { k } else { k + if family == 1 { 1.0 } else { 0.5 } };
+    let left = 2.0 - right;
+    let divisor = if family == 0 {
+        1.0
+    } else if family == 1 {
+        (right.abs() * left).sqrt()
+    } else if family == 2 {
+        (0.5 * left).sqrt()
+    } else {
+        (0.5 * right.abs()).sqrt()
+    };
+    if right == 0.0 {
+        return if is_sine { if family == 1 { order } else { 2.0 * order } } else { 1.0 };
+    }
+    if right > 0.0 {
+        let angle = order * 2.0 * right.sqrt().atan2(left.sqrt());
+        return if is_sine { angle.sin() / divisor } else { angle.cos() / divisor };
+    }
+    let angle = order * 2.0 * (-0.5 * right).sqrt().asinh();
+    let growth = if is_sine { angle.sinh() } else { angle.cosh() };
+    if growth.is_infinite() { growth } else { growth / divisor }
+}
+
+/// The same at 2x − 1. Near x = 0, where that would lose x, by Reinsch's recurrence of differences.
+#[device_fn]
+fn shifted_chebyshev(x: f64, n: f64, family: i32) -> f64 {
+    let k = n.trunc();
+    if k < 2.0 || k > 4096.0 || x.abs() > 0.25 {
+        return chebyshev(2.0 * x - 1.0, 2.0 * (1.0 - x), 2.0 * x, n, family);
+    }
+    // (−1)ʲ·pⱼ and its difference, which is 0, 1, 2, 0 at x = 0.
+    let at_zero = if family == 1 {
+        1.0
+    } else if family == 2 {
+        2.0
+    } else {
+        0.0
+    };
+    let mut difference = at_zero - if family == 0 { 2.0 * x } else { 4.0 * x };
+    let mut value = 1.0 + difference;
+    let mut j = 1.0;
+    while j < k {
+        difference -= 4.0 * x * value;
+        value += difference;
+        j += 1.0;
+    }
+    if k.is_nan() {
+        k
+    } else if k % 2.0 == 0.0 {
+        value
+    } else {
+        -value
+    }
+}
+
+/// H for scale 2, He for scale 1. A degree beyond 4096 leaves only the sign to be found, by Plancherel and Rotach.
+#[device_fn]
+fn hermite(x: f64, n: f64, scale: f64) -> f64 {
+    let k = n.trunc();
+    if k.is_nan() || k < 2.0 {
+        return low_degree(k, scale * x);
+    }
+    if k <= 4096.0 {
+        return recurrence(scale * x, 0.0, scale, scale * x, k, leading(x, k));
+    }
+    if x == 0.0 {
+        let sign = (0.5 * k).cos_pi();
+        return if sign == 0.0 { 0.0 } else { f64::INFINITY.copysign(sign) };
+    }
+    let cosine = x * (0.5 * scale / (2.0 * k + 1.0)).sqrt();
+    if cosine.abs() >= 1.0 {
+        return leading(x, k);
+    }
+    let angle = cosine.acos();
+    let wave = (0.5 * k + 0.25) * ((2.0 * angle).sin() - 2.0 * angle) + 0.75 * f64::PI;
+    if x.is_nan() { x } else { f64::INFINITY.copysign(wave.sin()) }
+}
+
+/// Beyond 2²⁰, by Erdélyi's uniform form with a Bessel function, whose error is below the square root of f64's.
+#[device_fn]
+fn laguerre(x: f64, n: f64) -> f64 {
+    let k = n.trunc();
+    if k.is_nan() || k < 2.0 {
+        return low_degree(k, 1.0 - x);
+    }
+    let overflow = leading(-x, k);
+    if k <= 1048576.0 {
+        return averaging_recurrence(1.0, -x, k, overflow);
+    }
+    let order = 4.0 * k + 2.0;
+    let ratio = (x / order).abs();
+    if x == 0.0 {
+        return 1.0;
+    }
+    if x > 0.0 {
+        if ratio >= 1.0 {
+            return overflow;
+        }
+        let mean = (ratio * (1.0 - ratio)).sqrt();
+        let angle = 0.5 * (mean + ratio.sqrt().asin());
+        return (0.5 * x).exp() * (angle / mean).sqrt() * (order * angle).bessel_j0();
+    }
+    let mean = (ratio * (1.0 + ratio)).sqrt();
+    let angle = 0.5 * (mean + ratio.sqrt().asinh());
+    let growth = i0_f64(order * angle);
+    if growth.is_infinite() { growth } else { (0.5 * x).exp() * (angle / mean).sqrt() * growth }
+}
+
+/// Beyond 2²⁰, by Hilb's form with a Bessel function, whose error is below the square root of f64's.
+#[device_fn]
+fn legendre(x: f64, n: f64) -> f64 {
+    let k = n.trunc();
+    if k.is_nan() || k < 2.0 {
+        return low_degree(k, x);
+    }
+    let overflow = leading(x, k);
+    if k <= 1048576.0 {
+        return averaging_recurrence(x, 0.0, k, overflow);
+    }
+    let right = 1.0 - x.abs();
+    let left = 1.0 + x.abs();
+    let sine = (right.abs() * left).sqrt();
+    let sign = if overflow < 0.0 { -1.0 } else { 1.0 };
+    if right == 0.0 {
+        return sign;
+    }
+    if right > 0.0 {
+        let angle = 2.0 * right.sqrt().atan2(left.sqrt());
+        return sign * (angle / sine).sqrt() * ((k + 0.5) * angle).bessel_j0();
+    }
+    let angle = 2.0 * (-0.5 * right).sqrt().asinh();
+    let growth = i0_f64((k + 0.5) * angle);
+    if growth.is_infinite() { overflow } else { sign * (angle / sine).sqrt() * growth }
+}
