@@ -1,6 +1,10 @@
 //! Every construct of the scalar language: the C++ that it becomes, run on the host, gives what the Rust gives.
 #![cfg(feature = "host-run")]
-#![expect(clippy::needless_late_init, clippy::float_cmp, reason = "functions use as much of the language as they can")]
+#![expect(
+    clippy::needless_late_init,
+    clippy::float_cmp,
+    reason = "functions use as much of the language as they can"
+)]
 
 use gems_ops::prelude::*;
 use gems_runtime::exec;
@@ -33,7 +37,8 @@ fn check(op: &'static OpDef, dtypes: &[DType]) {
             })
             .collect();
         let context = format!("{} in {dtype}", op.name);
-        let cpu = StridedBuffer::run(op, &arguments, None).unwrap_or_else(|error| panic!("{context}: {error}"));
+        let cpu =
+            StridedBuffer::run(op, &arguments, None).unwrap_or_else(|error| panic!("{context}: {error}"));
         let host = exec::call_on(host_run::back_end, op, &arguments, None)
             .unwrap_or_else(|error| panic!("{context}: {error}"));
         for (cpu, host) in cpu.iter().zip(&host) {

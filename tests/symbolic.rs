@@ -659,3 +659,36 @@ fn bounds_settle_questions() {
     assert!(scope.guards().unwrap_err().to_string().contains("33 <= b"));
     assert_eq!(scope.symbol("one", 1), Dim::from(1usize));
 }
+
+#[test]
+fn overlaps_are_refused_as_by_real_calls() {
+    let real = StridedBuffer::zeros(DType::F32, &[4, 4], Device::Cpu).unwrap();
+    let symbolic = SymbolicBuffer::like(&real);
+    let scope = Scope::new(Policy::Guard);
+    let shape = [scope.symbol("n", 4), Dim::from(4usize)];
+    let open = SymbolicBuffer::symbolic(DType::F32, &shape, Device::Cpu).unwrap();
+
+    fn partly<B: Buffer>(x: &B) -> Result<()> {
+        B::call_out(tanh::DEF, &[Operand::from(x)], &mut [&mut x.t()?])
+    }
+    fn onto_itself<B: Buffer>(x: &B) -> Result<()> {
+        let mut out = x.select(0, 0)?.expand(&[4, 4])?;
+        B::call_out(tanh::DEF, &[Operand::from(x)], &mut [&mut out])
+    }
+    fn in_place<B: Buffer>(x: &B) -> Result<()> {
+        B::call_out(tanh::DEF, &[Operand::from(x)], &mut [&mut x.clone()])
+    }
+    fn next_row<B: Buffer>(x: &B) -> Result<()> {
+        B::call_out(tanh::DEF, &[Operand::from(&x.select(0, 0)?)], &mut [&mut x.select(0, 1)?])
+    }
+    let text = |result: Result<()>| result.map_err(|error| error.to_string());
+    assert_eq!(text(partly(&symbolic)), text(partly(&real)));
+    assert_eq!(partly(&symbolic).unwrap_err().kind(), ErrorKind::Overlap);
+    assert_eq!(text(onto_itself(&symbolic)), text(onto_itself(&real)));
+    assert_eq!(onto_itself(&symbolic).unwrap_err().kind(), ErrorKind::Overlap);
+    for result in
+        [in_place(&symbolic), in_place(&open), next_row(&symbolic), next_row(&open), next_row(&real)]
+    {
+        assert_eq!(text(result), Ok(()));
+    }
+}

@@ -1,6 +1,12 @@
 //! Helpers shared by the test targets.
 
 pub mod agree;
+/// The guides; their code is run.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/tracing.md")]
+#[derive(Debug)]
+pub struct Guides;
+
 pub mod cases;
 pub mod compare;
 pub mod host_run;

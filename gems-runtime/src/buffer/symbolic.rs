@@ -9,7 +9,7 @@ use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{Extent, Layout, Place, Quantity, Stride};
 use crate::op::{OpDef, Operand};
-use crate::plan::{self, Outputs};
+use crate::plan::{self, Outputs, Placed};
 use crate::trace::{Dim, Scope, Start};
 use smallvec::SmallVec;
 use std::fmt;
@@ -177,6 +177,16 @@ impl SymbolicBuffer {
         Arc::ptr_eq(&self.memory, &other.memory)
     }
 
+    /// Where the buffer would lie, if that does not depend on open sizes. Its memory is a space of its own.
+    fn placed(&self) -> Option<Placed<'_>> {
+        let fixed = self.seen.layout == self.meta.layout;
+        let size = isize::try_from(self.seen.dtype.size()).unwrap_or(isize::MAX);
+        let offset = self.seen.layout.offset().saturating_mul(size) as i64;
+        // Half of all addresses lie before the element of offset 0, which strides may reach.
+        let address = (u64::MAX / 2).wrapping_add_signed(offset);
+        fixed.then(|| Placed { meta: &self.seen, space: Arc::as_ptr(&self.memory).addr(), address })
+    }
+
     /// The scope of the open sizes; none if all are numbers.
     #[must_use]
     pub fn scope(&self) -> Option<&Scope> {
@@ -298,14 +308,44 @@ impl Buffer for SymbolicBuffer {
                 plan::infer(op, &plan::arguments(operands), Outputs::Given(&given))
             })?
         };
-        for (output, meta) in outputs.iter_mut().zip(inference.outputs) {
-            // An empty output is resized, as by a real call: it gets memory of its own.
-            let resized = output.meta.layout.is_empty() && !meta.layout.is_empty();
-            let memory = if resized { Arc::default() } else { output.memory.clone() };
-            **output = SymbolicBuffer::in_memory(meta, memory);
+        let results: SmallVec<[SymbolicBuffer; 2]> = outputs
+            .iter()
+            .zip(inference.outputs)
+            .map(|(output, meta)| {
+                // An empty output is resized, as by a real call: it gets memory of its own.
+                let resized = output.meta.layout.is_empty() && !meta.layout.is_empty();
+                let memory = if resized { Arc::default() } else { output.memory.clone() };
+                SymbolicBuffer::in_memory(meta, memory)
+            })
+            .collect();
+        check_overlaps(op, operands, &results).map_err(|error| error.in_op(op.name))?;
+        for (output, result) in outputs.iter_mut().zip(results) {
+            **output = result;
         }
         Ok(())
     }
+}
+
+/// Refuses the overlaps that a real call refuses, among operands whose place is known; a real call checks them all.
+fn check_overlaps(
+    op: &OpDef,
+    operands: &[Operand<'_, SymbolicBuffer>],
+    outputs: &[SymbolicBuffer],
+) -> Result<()> {
+    let known: SmallVec<[_; 2]> = outputs.iter().map(SymbolicBuffer::placed).collect();
+    plan::check_outputs(op, &known)?;
+    for (i, operand) in operands.iter().enumerate() {
+        let input = match operand {
+            Operand::Buffer(buffer) => buffer.placed(),
+            Operand::Scalar(_) => None,
+        };
+        for (o, &output) in known.iter().enumerate() {
+            if let (Some(output), Some(input)) = (output, input) {
+                plan::sharing(op, (o, output), (i, input))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 impl PartialEq for SymbolicBuffer {

@@ -71,7 +71,7 @@ impl<D: Extent> Layout<D> {
             .map(|(axis, &extent)| if extent == -1 { kept(axis) } else { given(extent) })
             .collect();
         match target {
-            Some(target) => self.broadcast_to(&target),
+            Some(target) => self.stretched(target),
             None => Err(shape_error(format!(
                 "cannot expand {:?} to {shape:?}: give 0 or more, or -1 to keep an existing axis",
                 self.shape()
@@ -84,9 +84,13 @@ impl<D: Extent> Layout<D> {
     /// # Errors
     /// A shape to which this one does not broadcast.
     pub fn broadcast_to(&self, shape: &[D]) -> Result<Layout<D>> {
-        check_shape(shape)?;
-        let strides = broadcast_strides(self, shape)?;
-        Ok(Layout { shape: shape.iter().cloned().collect(), strides, offset: self.offset.clone() })
+        self.stretched(shape.iter().cloned().collect())
+    }
+
+    fn stretched(&self, shape: SmallVec<[D; 6]>) -> Result<Layout<D>> {
+        check_shape(&shape)?;
+        let strides = broadcast_strides(self, &shape)?;
+        Ok(Layout { shape, strides, offset: self.offset.clone() })
     }
 
     /// A new axis of size 1 at this place; -1 is behind the last one.

@@ -15,8 +15,8 @@ impl<D: Extent> Layout<D> {
     /// # Errors
     /// Another number of elements, an extent that does not follow, or strides that cannot express the shape.
     pub fn reshape(&self, shape: &[isize]) -> Result<Layout<D>> {
-        let complete = self.complete(shape)?;
-        self.reshaped(complete, &shape)
+        let (complete, numel) = self.complete(shape)?;
+        self.reshaped(complete, &numel, &shape)
     }
 
     /// The same elements in row-major order under another shape.
@@ -24,7 +24,7 @@ impl<D: Extent> Layout<D> {
     /// # Errors
     /// Another number of elements, or strides that cannot express the shape.
     pub fn reshape_to(&self, shape: &[D]) -> Result<Layout<D>> {
-        self.reshaped(shape.iter().cloned().collect(), &shape)
+        self.reshaped(shape.iter().cloned().collect(), &product(shape), &shape)
     }
 
     /// Axes `start` to `end`, both included, as one; a rank-0 layout becomes rank 1.
@@ -47,8 +47,8 @@ impl<D: Extent> Layout<D> {
         self.reshape_to(&shape.cloned().collect::<SmallVec<[D; 6]>>())
     }
 
-    /// The shape with its -1 filled in.
-    fn complete(&self, shape: &[isize]) -> Result<SmallVec<[D; 6]>> {
+    /// The shape with its -1 filled in, and its number of elements.
+    fn complete(&self, shape: &[isize]) -> Result<(SmallVec<[D; 6]>, D)> {
         let mut unknown = None;
         let mut complete = SmallVec::with_capacity(shape.len());
         for (axis, &size) in shape.iter().enumerate() {
@@ -60,20 +60,26 @@ impl<D: Extent> Layout<D> {
             // The -1 counts as 1 until it is known.
             complete.push(D::from(size.unsigned_abs()));
         }
+        let mut known: D = product(&complete);
         if let Some(axis) = unknown {
-            let known: D = product(&complete);
             if known.is(0) {
                 return Err(self.misfit(&shape, "-1 may be anything beside an extent of 0; write the extent"));
             }
             complete[axis] = self.numel().div_ceil(&known, PLACE.axis(axis));
+            known = known.times(&complete[axis]);
         }
-        Ok(complete)
+        Ok((complete, known))
     }
 
-    /// Under a shape that the caller gave in the form `asked`.
-    fn reshaped(&self, shape: SmallVec<[D; 6]>, asked: &impl std::fmt::Debug) -> Result<Layout<D>> {
+    /// Under a shape of `product` elements that the caller gave in the form `asked`.
+    fn reshaped(
+        &self,
+        shape: SmallVec<[D; 6]>,
+        product: &D,
+        asked: &impl std::fmt::Debug,
+    ) -> Result<Layout<D>> {
         let numel = self.numel();
-        if !product(&shape).equals(&numel, PLACE) {
+        if !product.equals(&numel, PLACE) {
             return Err(self.misfit(asked, &format!("it has {numel:?} elements; keep their number")));
         }
         check_shape(&shape)?;

@@ -346,7 +346,7 @@ impl State {
             }
             (Some(base), None) | (None, Some(base)) => Some(base),
             (None, None) => None,
-            (Some(_), Some(_)) => return self.derive(Definition::Sum(a, b), place),
+            (Some(_), Some(_)) => return self.derive(Definition::sum(a, b), place),
         };
         match (base, number_a.saturating_add(number_b)) {
             (None, number) => Monomial::number(number),
@@ -368,7 +368,7 @@ impl State {
     fn derive(&mut self, definition: Definition, place: Place) -> Monomial {
         let seen = definition.value(&self.seen);
         if let (Definition::Sum(a, b), true) = (&definition, seen < 0) {
-            let opposite = Definition::Sum(a.negated(), b.negated());
+            let opposite = Definition::sum(a.negated(), b.negated());
             return self.derive(opposite, place).negated();
         }
         let same =
@@ -420,5 +420,85 @@ impl State {
             }
             None => write!(text, "?"),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACE: Place = Place::new("testing");
+
+    /// A state with symbols that were seen as these.
+    fn state<const N: usize>(seen: [(&str, isize); N]) -> (State, [Monomial; N]) {
+        let mut state = State::new(Policy::Guard);
+        let open = Range { low: 2, high: isize::MAX - 1 };
+        let symbols = seen.map(|(name, seen)| state.given(name.to_owned(), seen, open));
+        (state, symbols)
+    }
+
+    fn number(number: isize) -> Monomial {
+        Monomial::number(number)
+    }
+
+    #[test]
+    fn what_bounds_decide_is_no_guard() {
+        let (mut state, [n, m]) = state([("n", 5), ("m", 5)]);
+        let product = n.times(&m);
+        assert_eq!(state.compare(&product, &m, PLACE), Ordering::Greater);
+        assert_eq!(state.compare(&n.times(&number(2)), &n, PLACE), Ordering::Greater);
+        assert_eq!(state.compare(&n.times(&number(2)), &product, PLACE), Ordering::Less);
+        assert!(!state.equals(&n, &number(1), PLACE));
+        assert!(state.at_most(&number(4), &product, PLACE));
+        assert!(!state.equals(&n.negated(), &m, PLACE));
+        assert_eq!(state.guards.len(), 1, "only that m is not 2");
+        let shorter = state.sum(&n, &number(-1), PLACE);
+        let longer = state.sum(&n, &number(3), PLACE);
+        assert!(!state.equals(&shorter, &n, PLACE) && state.at_most(&shorter.times(&m), &product, PLACE));
+        assert_eq!(state.sum(&longer, &shorter.negated(), PLACE), number(4));
+        assert_eq!(state.guards.len(), 2, "only that n - 1 is at least 2");
+    }
+
+    #[test]
+    fn equal_terms_become_one() {
+        let (mut state, [n, m, k]) = state([("n", 6), ("m", 6), ("k", 3)]);
+        assert!(state.equals(&m.times(&k), &n.times(&k), PLACE));
+        assert_eq!(state.resolve(&m), n);
+        assert!(state.equals(&n, &k.times(&number(2)), PLACE));
+        assert_eq!(state.text(&state.resolve(&m)), "2*k");
+        assert!(state.equals(&k, &number(3), PLACE));
+        assert_eq!(state.resolve(&m.times(&n)), number(36));
+        let texts: Vec<String> =
+            state.guards.iter().map(|g| format!("{} {}", state.text(&g.lhs), state.text(&g.rhs))).collect();
+        assert_eq!(texts, ["m n", "n 2*k", "k 3"]);
+    }
+
+    #[test]
+    fn an_answer_is_asked_for_once_and_bounds_later_ones() {
+        let (mut state, [n, m]) = state([("n", 6), ("m", 9)]);
+        assert!(!state.equals(&n, &m, PLACE));
+        assert!(!state.equals(&m, &n, PLACE));
+        assert_eq!(state.guards.len(), 1);
+        assert_eq!(state.compare(&n, &m, PLACE), Ordering::Less);
+        assert!(state.at_most(&n, &m, PLACE));
+        assert_eq!(state.guards.len(), 2);
+        assert!(state.at_most(&number(4), &n, PLACE));
+        assert!(state.at_most(&number(3), &n, PLACE) && !state.equals(&n, &number(2), PLACE));
+        assert!(state.at_most(&n.times(&number(2)), &number(13), PLACE));
+        assert!(!state.at_most(&number(7), &n, PLACE));
+        assert_eq!(state.guards.len(), 4);
+    }
+
+    #[test]
+    fn derived_sizes_are_open_only_from_two_on() {
+        let (mut state, [n]) = state([("n", 5)]);
+        assert_eq!(state.sum(&n, &number(-4), PLACE), number(1));
+        assert_eq!(state.quotient(&n, &number(9), PLACE), number(1));
+        let half = state.quotient(&n, &number(2), PLACE);
+        assert_eq!(state.text(&half), "ceil(n / 2)");
+        assert_eq!(state.quotient(&n.times(&number(6)), &n, PLACE), number(6));
+        let difference = state.sum(&half, &n.negated(), PLACE);
+        assert_eq!(state.text(&difference), "-(n - ceil(n / 2))");
+        assert_eq!(difference.value(&state.seen), -2);
     }
 }

@@ -33,6 +33,12 @@ pub(super) enum Definition {
 }
 
 impl Definition {
+    /// A sum with what is taken away behind; a number stays behind too.
+    pub(super) fn sum(a: Monomial, b: Monomial) -> Definition {
+        let swap = b.as_number().is_none() && a.coefficient < 0 && b.coefficient > 0;
+        if swap { Definition::Sum(b, a) } else { Definition::Sum(a, b) }
+    }
+
     pub(super) fn value(&self, values: &[isize]) -> isize {
         match self {
             Definition::Sum(a, b) => a.value(values).saturating_add(b.value(values)),
