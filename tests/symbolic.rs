@@ -1,4 +1,5 @@
 //! Traces with open sizes against the same calls with numbers: at the sizes seen, and at others that satisfy the guards.
+#![expect(clippy::unwrap_used, reason = "what fails here is a failing test")]
 
 use flate2::read::GzDecoder;
 use gems_ops::prelude::*;
@@ -89,7 +90,7 @@ fn open(buffers: &[Plain], symbols: Symbols, scope: &Scope) -> Vec<SymbolicBuffe
     buffers.collect()
 }
 
-fn layouts<'a>(opened: &'a [SymbolicBuffer]) -> Vec<&'a Layout<Dim>> {
+fn layouts(opened: &[SymbolicBuffer]) -> Vec<&Layout<Dim>> {
     opened.iter().map(|buffer| &Buffer::meta(buffer).layout).collect()
 }
 
@@ -280,7 +281,7 @@ impl Step {
                 Some(size) if size > limit => x.narrow(0, 0, 1),
                 _ => Ok(x.clone()),
             },
-            Step::Call => call(&[x.clone()]),
+            Step::Call => call(std::slice::from_ref(x)),
         }
     }
 }

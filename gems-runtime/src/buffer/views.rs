@@ -176,7 +176,9 @@ pub trait Views: Buffer {
 impl<B: Buffer> Views for B {}
 
 fn view<B: Buffer>(buffer: &B, layout: Result<Layout<B::Size>>) -> Result<B> {
-    Ok(buffer.with_layout(buffer.settled(layout)?))
+    let view = buffer.with_layout(buffer.settled(layout)?);
+    view.settled(Ok(()))?;
+    Ok(view)
 }
 
 #[cfg(test)]
