@@ -6,6 +6,7 @@
 
 mod explain;
 mod infer;
+mod overlap;
 mod preview;
 mod program;
 mod schedule;
@@ -13,6 +14,7 @@ mod spec;
 
 pub use explain::explain;
 pub use infer::{Argument, Inference, Input, Outputs, Source, arguments, infer};
+pub use overlap::{Placed, check_outputs, sharing};
 pub use preview::{preview, representative};
 pub use program::{Arg, Node, NodeResult, Program, ProgramInput, ProgramOutput, ValueRef};
 pub use schedule::{Placement, needs_i64_index, schedule};
