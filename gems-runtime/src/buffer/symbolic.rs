@@ -111,7 +111,7 @@ impl SymbolicBuffer {
             return Err(Error::new(ErrorKind::Shape, message));
         }
         let strides = strides_by_sizes(&meta.layout, shape, name, scope);
-        let layout = open_layout(shape, &strides, Start { seen: meta.layout.offset(), open: false })?;
+        let layout = open_layout(shape, &strides, Start::at(meta.layout.offset()))?;
         Ok(SymbolicBuffer::fresh(Meta { dtype: meta.dtype, device: meta.device, layout }))
     }
 

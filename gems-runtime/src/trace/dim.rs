@@ -4,6 +4,7 @@ use super::monomial::Monomial;
 use super::scope::Scope;
 use super::state::State;
 use crate::layout::{Extent, Layout, Place, Quantity, Stride};
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -168,19 +169,45 @@ impl Quantity for Dim {
     }
 }
 
-/// Where a view starts in its storage, in elements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Where a view starts in its storage, in elements: a sum of products.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Start {
-    /// In the run that is traced.
-    pub seen: isize,
-    /// Whether it is anything else for other sizes. Offsets need sums of products, and real calls apply the view again, so
-    /// a trace does not keep them.
-    pub open: bool,
+    terms: SmallVec<[Dim; 2]>,
 }
 
 impl Start {
-    fn moved(self, by: isize, open: bool) -> Start {
-        Start { seen: self.seen.saturating_add(by), open: self.open || open }
+    /// A place that is the same for all sizes.
+    #[must_use]
+    pub fn at(offset: isize) -> Start {
+        Start::default().moved(Dim::from(offset))
+    }
+
+    /// In the run that is traced.
+    #[must_use]
+    pub fn seen(&self) -> isize {
+        self.terms.iter().map(Dim::seen).fold(0, isize::saturating_add)
+    }
+
+    /// The products whose sum it is.
+    #[must_use]
+    pub fn terms(&self) -> &[Dim] {
+        &self.terms
+    }
+
+    /// Whether it is the same for all sizes.
+    fn is_fixed(&self) -> bool {
+        self.terms.iter().all(|term| term.as_number().is_some())
+    }
+
+    fn moved(&self, by: Dim) -> Start {
+        let mut terms = self.terms.clone();
+        // Numbers are summed up; there is one at most.
+        match (by.as_number(), terms.iter_mut().find(|term| term.as_number().is_some())) {
+            (Some(0), _) => {}
+            (Some(step), Some(number)) => *number = Dim::from(number.seen().saturating_add(step)),
+            _ => terms.push(by),
+        }
+        Start { terms }
     }
 }
 
@@ -227,17 +254,15 @@ impl Extent for Dim {
     }
 
     fn offset_at(offset: &Start, index: &Dim, stride: &Dim) -> Start {
-        let open = !index.is(0) && (index.as_number().is_none() || stride.as_number().is_none());
-        offset.moved(index.seen().saturating_mul(stride.seen()), open)
+        offset.moved(index.product(stride))
     }
 
     fn offset_of_last(&self, offset: &Start, stride: &Dim) -> Start {
-        let open = self.as_number().is_none() || stride.as_number().is_none();
-        offset.moved(self.seen().saturating_sub(1).saturating_mul(stride.seen()), open)
+        offset.moved(self.product(stride)).moved(stride.opposite())
     }
 
     fn seen_offset(offset: &Start) -> isize {
-        offset.seen
+        offset.seen()
     }
 }
 
@@ -264,7 +289,7 @@ impl From<&Layout> for Layout<Dim> {
         fixed.converted(
             |&size| Dim::from(size),
             |&stride| Dim::from(stride),
-            Start { seen: fixed.offset(), open: false },
+            Start::at(fixed.offset()),
         )
     }
 }
@@ -273,7 +298,7 @@ impl PartialEq<Layout<Dim>> for Layout {
     /// Whether the other one is this one for any sizes.
     fn eq(&self, other: &Layout<Dim>) -> bool {
         let fixed = other.shape().iter().chain(other.strides()).all(|dim| dim.as_number().is_some());
-        fixed && !other.start().open && *self == other.seen()
+        fixed && other.start().is_fixed() && *self == other.seen()
     }
 }
 
