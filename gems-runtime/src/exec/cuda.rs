@@ -8,6 +8,7 @@ use crate::device::cuda::{Context, DeviceMemory, Function};
 use crate::emit;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::KernelSpec;
+use crate::plan::policy::{self, Machine};
 use std::ops::Range;
 
 /// Loaded kernels by device ordinal and spec.
@@ -32,6 +33,17 @@ pub(super) fn run(call: &Call<'_>, ordinal: u32) -> Result<()> {
     // SAFETY: the arguments are packed for this very spec; the plan keeps every access inside the operands, whose
     // memory goes back to the allocator in stream order behind this launch.
     unsafe { function.launch(stream, [blocks, 1, 1], [threads, 1, 1], 0, &mut arguments) }
+}
+
+/// What planning needs to know of a device.
+pub(super) fn machine(ordinal: u32) -> Result<Machine> {
+    let properties = Context::get(ordinal)?.properties();
+    Ok(Machine {
+        sm_count: properties.sm_count,
+        threads_per_sm: properties.max_threads_per_sm,
+        bytes_in_flight: policy::bytes_in_flight(properties.arch.major),
+        ..Machine::default()
+    })
 }
 
 /// Compiles and loads a kernel. Where NVRTC rejects it, the error points into the Rust source.
