@@ -5,7 +5,12 @@
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod prepared;
 mod transfer;
+
+#[cfg(feature = "cuda")]
+pub use cuda::copy_to_memory;
+pub use prepared::Prepared;
 
 pub(crate) use transfer::{allocate, read, to_device, write, write_bytes, zero};
 
