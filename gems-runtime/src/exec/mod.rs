@@ -5,7 +5,12 @@
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod prepared;
 mod transfer;
+
+#[cfg(feature = "cuda")]
+pub use cuda::copy_to_memory;
+pub use prepared::Prepared;
 
 pub(crate) use transfer::{allocate, read, to_device, write, write_bytes, zero};
 
@@ -18,6 +23,7 @@ use crate::error::Result;
 use crate::error::{Error, ErrorKind};
 use crate::layout::Overlap;
 use crate::op::{OpDef, Operand};
+use crate::plan::policy::Machine;
 use crate::plan::{self, Inference, Outputs, Placed, Placement, Plan, Source};
 use smallvec::SmallVec;
 
@@ -183,8 +189,20 @@ fn run(
     let output_placements: SmallVec<[Placement<'_>; 2]> =
         outputs.iter().map(|b| Placement { layout: &b.meta().layout, address: place(b) }).collect();
     let disjoint = sharing == Sharing::None;
-    let plan = plan::schedule(op, inference, &placements, &output_placements, disjoint)?;
+    let machine = machine(inference.device)?;
+    let plan = plan::schedule(&machine, op, inference, &placements, &output_placements, disjoint)?;
     back_end(&Call { plan: &plan, values: &values, inputs: &buffers, outputs })
+}
+
+/// What planning needs to know of a device.
+pub(crate) fn machine(device: Device) -> Result<Machine> {
+    match device {
+        Device::Cpu => Ok(Machine::default()),
+        #[cfg(feature = "cuda")]
+        Device::Cuda(ordinal) => cuda::machine(ordinal),
+        #[cfg(not(feature = "cuda"))]
+        Device::Cuda(_) => Err(no_cuda()),
+    }
 }
 
 /// What runs a planned call.

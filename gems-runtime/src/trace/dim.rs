@@ -286,11 +286,7 @@ impl Stride for Dim {
 
 impl From<&Layout> for Layout<Dim> {
     fn from(fixed: &Layout) -> Layout<Dim> {
-        fixed.converted(
-            |&size| Dim::from(size),
-            |&stride| Dim::from(stride),
-            Start::at(fixed.offset()),
-        )
+        fixed.converted(|&size| Dim::from(size), |&stride| Dim::from(stride), Start::at(fixed.offset()))
     }
 }
 
