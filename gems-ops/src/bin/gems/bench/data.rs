@@ -40,7 +40,7 @@ impl Argument {
 pub(crate) fn argument(text: &str, device: Device, seed: u64) -> Outcome<Argument> {
     match notation::parse(text)? {
         Written::Number(number) => Ok(Argument::Number(number)),
-        Written::Buffer(symbolic) => random(symbolic, device, seed).map(Argument::Buffer),
+        Written::Buffer(symbolic) => random(&symbolic, device, seed).map(Argument::Buffer),
     }
 }
 
