@@ -6,7 +6,7 @@
 //! Guarantees: kernels run in an order that keeps every effect; a memory that is read otherwise than it is written
 //! (mirrored, shifted, broadcast) is never read and written in one kernel; ops without effect are left out.
 
-use crate::dtype::DType;
+use crate::dtype::{DType, Scalar};
 use crate::op::DeviceFn;
 use crate::plan::{Arg, Node, NodeResult, Program, ProgramInput, ProgramOutput, ValueRef};
 use crate::trace::graph::{ArgValue, Graph, MemoryId, NodeId, Op, Origin, View};
