@@ -128,7 +128,7 @@ pub fn nan_to_num<B: Buffer>(input: &B, nan: f64, posinf: Option<f64>, neginf: O
 
 /// The nearest step before bounds: rint(x/scale) + zero_point, with the quotient as a product.
 #[device_fn]
-fn nearest_step<T: Float>(input: T, scale: T, zero_point: T) -> T {
+pub(crate) fn nearest_step<T: Float>(input: T, scale: T, zero_point: T) -> T {
     (input * (1 / scale)).round_ties_even() + zero_point
 }
 
@@ -149,7 +149,7 @@ pub fn fake_quantize_per_tensor_affine<T: Float>(
 }
 
 /// The bounds of steps are in order.
-fn quantization_range(numbers: &[Option<Scalar>], common: DType) -> Result<()> {
+pub(crate) fn quantization_range(numbers: &[Option<Scalar>], common: DType) -> Result<()> {
     numbers.get(2..).map_or(Ok(()), |numbers| bounds_in_order(numbers, common))
 }
 
@@ -329,7 +329,7 @@ mod tests {
     use gems_runtime::dtype::Element;
     use half::{bf16, f16};
 
-    fn buffer<T: Element>(values: &[T]) -> StridedBuffer {
+    fn buffer<T: crate::dtype::Element>(values: &[T]) -> StridedBuffer {
         StridedBuffer::from_slice(values, &[values.len()]).unwrap()
     }
 

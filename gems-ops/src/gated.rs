@@ -150,7 +150,7 @@ pub fn reglu<B: Buffer>(input: &B) -> Result<B> {
 }
 
 /// Both halves of an axis.
-fn halves<B: Buffer>(input: &B, axis: isize, op: &str) -> Result<(B, B)> {
+pub(crate) fn halves<B: Buffer>(input: &B, axis: isize, op: &str) -> Result<(B, B)> {
     let layout = &input.meta().layout;
     let size = axis_of(layout.rank(), axis).map(|axis| layout.shape()[axis]);
     match size {

@@ -39,21 +39,27 @@ pub const REGISTRY: Registry = registry! {
     erf erfc erfinv special_erfcx special_ndtr special_ndtri special_log_ndtr
     lgamma digamma polygamma mvlgamma igamma igammac special_zeta
     i0 special_i0e special_i1 special_i1e special_modified_bessel_i0 special_modified_bessel_i1
-    special_modified_bessel_k0 special_modified_bessel_k1
-    special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1
-    special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_spherical_bessel_j0
-    special_airy_ai
-    special_chebyshev_polynomial_t special_chebyshev_polynomial_u
-    special_chebyshev_polynomial_v special_chebyshev_polynomial_w
-    special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u
-    special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w
-    special_hermite_polynomial_h special_hermite_polynomial_he
-    special_laguerre_polynomial_l special_legendre_polynomial_p
+    special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0
+    special_scaled_modified_bessel_k1 special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1
+    special_spherical_bessel_j0 special_airy_ai
+    special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v
+    special_chebyshev_polynomial_w special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u
+    special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w special_hermite_polynomial_h
+    special_hermite_polynomial_he special_laguerre_polynomial_l special_legendre_polynomial_p
+    real imag conj_physical angle complex polar
     copy fill zero where_ masked_fill masked_scale nan_to_num_kernel fake_quantize_per_tensor_affine
     fake_quantize_learnable_per_tensor_affine quantize_per_tensor_u8 quantize_per_tensor_i8 quantize_per_tensor_i32
     dequantize saturate_weight_to_fp16 fake_quantize_per_tensor_affine_cachemask_backward
     fake_quantize_learnable_per_tensor_affine_backward
     uniform_from normal_from log_normal_from exponential_from cauchy_from geometric_from bernoulli_from
+    fused_adam fused_adam_scaled fused_adam_amsgrad fused_adam_amsgrad_scaled fused_adamw fused_adamw_scaled
+    fused_adamw_amsgrad fused_adamw_amsgrad_scaled fused_sgd fused_sgd_scaled fused_sgd_momentum
+    fused_sgd_momentum_scaled fused_adagrad fused_rmsprop fused_rmsprop_momentum fused_rmsprop_centered
+    fused_rmsprop_centered_momentum fused_adadelta fused_adamax fused_nadam fused_radam fused_rprop fused_asgd
+    fused_lion ema_update amp_unscale
+    frexp polar_parts log_sigmoid_forward fake_quantize_per_tensor_affine_cachemask glu_backward_kernel
+    prelu_kernel_backward silu_and_mul_backward silu_and_mul_with_clamp_backward rotary_embedding lstm_cell_kernel
+    lstm_cell_biased_kernel gru_cell_kernel gru_cell_biased_kernel
 };
 
 /// PyTorch's other names of ops, and of functions that view their operands and run one op.
@@ -84,6 +90,22 @@ pub const ALIASES: &[(&str, &str)] = &[
     ("less", "lt"),
     ("less_equal", "le"),
     ("not_equal", "ne"),
+    ("special_digamma", "digamma"),
+    ("special_psi", "digamma"),
+    ("special_erf", "erf"),
+    ("special_erfc", "erfc"),
+    ("special_erfinv", "erfinv"),
+    ("special_gammainc", "igamma"),
+    ("special_gammaincc", "igammac"),
+    ("special_gammaln", "lgamma"),
+    ("special_i0", "i0"),
+    ("special_multigammaln", "mvlgamma"),
+    ("special_polygamma", "polygamma"),
+    ("_conj_physical", "conj_physical"),
+    ("_prelu_kernel_backward", "prelu_kernel_backward"),
+    ("fake_quantize_per_channel_affine_cachemask", "fake_quantize_per_tensor_affine_cachemask"),
+    ("_thnn_fused_lstm_cell", "lstm_cell_kernel"),
+    ("_thnn_fused_gru_cell", "gru_cell_kernel"),
     ("special_exp2", "exp2"),
     ("special_expm1", "expm1"),
     ("special_expit", "sigmoid"),
@@ -138,6 +160,9 @@ pub const ALIASES: &[(&str, &str)] = &[
     ("batch_norm_elemt", "batch_norm_elemt_kernel"),
     ("prelu", "prelu_kernel"),
     ("glu", "glu_kernel"),
+    ("glu_backward", "glu_backward_kernel"),
+    ("lstm_cell_pointwise", "lstm_cell_kernel"),
+    ("gru_cell_pointwise", "gru_cell_kernel"),
     ("swiglu", "silu_and_mul"),
     ("geglu", "gelu_tanh_and_mul"),
     ("reglu", "relu_and_mul"),
