@@ -326,7 +326,6 @@ fn learnable_range(numbers: &[Option<Scalar>], common: DType) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gems_runtime::dtype::Element;
     use half::{bf16, f16};
 
     fn buffer<T: crate::dtype::Element>(values: &[T]) -> StridedBuffer {
