@@ -44,9 +44,11 @@ fn airy_ai(x: f64) -> f64 {
     }
     let ratio = 16.0 / (3.0 * zeta);
     let t = 2.0 * ratio * ratio - 1.0;
-    let (cosine, sine) = (zeta.cos(), zeta.sin());
-    let c = (cosine + sine) * f64::FRAC_1_SQRT_2;
-    let d = (sine - cosine) * f64::FRAC_1_SQRT_2;
-    let value = (c - low * d) * tables::airy_cosine(t) + (d + low * c) * tables::airy_sine(t) / zeta;
+    // The angle ζ + low − ¼π; of a great x even the low part is many turns.
+    let c = (zeta.cos() + zeta.sin()) * f64::FRAC_1_SQRT_2;
+    let d = (zeta.sin() - zeta.cos()) * f64::FRAC_1_SQRT_2;
+    let cosine = c * low.cos() - d * low.sin();
+    let sine = d * low.cos() + c * low.sin();
+    let value = cosine * tables::airy_cosine(t) + sine * tables::airy_sine(t) / zeta;
     value * 0.5641895835477563 / root.sqrt()
 }

@@ -89,7 +89,10 @@ fn upper_inside(a: f64, x: f64) -> f64 {
 #[device_fn]
 fn ln_ratio_less(a: f64, x: f64) -> f64 {
     let mu = (x - a) / a;
-    if mu.abs() > 0.5 {
+    if mu > 0.5 {
+        return mu.ln_1p() - mu;
+    }
+    if mu < -0.5 {
         return (x / a).ln() - mu;
     }
     let r = mu / (2.0 + mu);

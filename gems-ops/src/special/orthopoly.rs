@@ -53,7 +53,8 @@ pub fn special_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
 /// overflow (NaN there).
 #[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
 pub fn special_shifted_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
-    shifted_chebyshev(x as f64, n as f64, 0) as T
+    let y = x as f64;
+    chebyshev(2.0 * y - 1.0, 2.0 * (1.0 - y), 2.0 * y, n as f64, 0) as T
 }
 
 /// Uₙ(2x − 1); see [`special_chebyshev_polynomial_u`].
@@ -62,7 +63,8 @@ pub fn special_shifted_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
 /// overflow (NaN there).
 #[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
 pub fn special_shifted_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
-    shifted_chebyshev(x as f64, n as f64, 1) as T
+    let y = x as f64;
+    chebyshev(2.0 * y - 1.0, 2.0 * (1.0 - y), 2.0 * y, n as f64, 1) as T
 }
 
 /// Vₙ(2x − 1); see [`special_chebyshev_polynomial_v`].
@@ -71,7 +73,8 @@ pub fn special_shifted_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
 /// overflow (NaN there).
 #[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
 pub fn special_shifted_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
-    shifted_chebyshev(x as f64, n as f64, 2) as T
+    let y = x as f64;
+    chebyshev(2.0 * y - 1.0, 2.0 * (1.0 - y), 2.0 * y, n as f64, 2) as T
 }
 
 /// Wₙ(2x − 1); see [`special_chebyshev_polynomial_w`].
@@ -80,7 +83,8 @@ pub fn special_shifted_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
 /// overflow (NaN there).
 #[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
 pub fn special_shifted_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
-    shifted_chebyshev(x as f64, n as f64, 3) as T
+    let y = x as f64;
+    chebyshev(2.0 * y - 1.0, 2.0 * (1.0 - y), 2.0 * y, n as f64, 3) as T
 }
 
 /// Hₙ(x), the physicists' Hermite polynomial: Hₙ₊₁ = 2x·Hₙ − 2n·Hₙ₋₁.
@@ -163,28 +167,42 @@ fn recurrence(slope: f64, constant: f64, growth: f64, first: f64, k: f64, overfl
     high.ldexp(498 * lifts)
 }
 
-/// As [`recurrence`], for p₁ = scale + shift and (j+1)·pⱼ₊₁ = ((2j+1)·scale + shift)·pⱼ − j·pⱼ₋₁.
+/// As [`recurrence`] without overflow, for p₁ = x and (j+1)·pⱼ₊₁ = (2j+1)x·pⱼ − j·pⱼ₋₁.
 #[device_fn]
-fn averaging_recurrence(scale: f64, shift: f64, k: f64, overflow: f64) -> f64 {
+fn averaging_recurrence(x: f64, k: f64) -> f64 {
     let mut low = 1.0;
-    let mut high = scale + shift;
-    let mut lifts = 0;
+    let mut high = x;
     let mut j = 1.0;
     while j < k {
-        let next = (((2.0 * j + 1.0) * scale + shift) * high - j * low) / (j + 1.0);
+        let next = ((2.0 * j + 1.0) * x * high - j * low) / (j + 1.0);
         low = high;
         high = next;
         j += 1.0;
-        if high.abs() > 1e150 {
-            if high.is_infinite() {
+    }
+    high
+}
+
+/// pₖ from p₀ = 1 and (j+1)(pⱼ₊₁ − pⱼ) = j·(pⱼ − pⱼ₋₁) − (growth·j + 1)·distance·pⱼ, which keeps a small distance.
+#[device_fn]
+fn averaging_differences(distance: f64, growth: f64, k: f64, overflow: f64) -> f64 {
+    let mut difference = 0.0;
+    let mut value = 1.0;
+    let mut lifts = 0;
+    let mut j = 0.0;
+    while j < k {
+        difference = (j * difference - (growth * j + 1.0) * distance * value) / (j + 1.0);
+        value += difference;
+        j += 1.0;
+        if value.abs() > 1e150 {
+            if value.is_infinite() {
                 return overflow;
             }
-            low = low.ldexp(-498);
-            high = high.ldexp(-498);
+            difference = difference.ldexp(-498);
+            value = value.ldexp(-498);
             lifts += 1;
         }
     }
-    high.ldexp(498 * lifts)
+    value.ldexp(498 * lifts)
 }
 
 /// T, U, V or W, for family 0 to 3, at y; `right` is 1 − y and `left` is 1 + y, each accurate near its zero.
@@ -203,22 +221,38 @@ fn chebyshev(y: f64, right: f64, left: f64, n: f64, family: i32) -> f64 {
     if k.is_nan() || k < 2.0 {
         return low_degree(k, first);
     }
-    if k <= 4096.0 {
-        return recurrence(2.0 * y, 1.0, 0.0, first, k, leading(y, k));
+    if y.abs() < 0.5 && k <= 4096.0 {
+        return recurrence(2.0 * y, 1.0, 0.0, first, k, f64::INFINITY);
     }
-    if y < 0.0 {
-        // V and W are each other's mirror images.
-        let mirror = if family == 2 {
-            3
-        } else if family == 3 {
-            2
-        } else {
-            family
-        };
-        let value = chebyshev_far(left, k, mirror);
-        return if k % 2.0 == 0.0 { value } else { -value };
+    let is_mirrored = y < 0.0;
+    // V and W are each other's mirror images.
+    let family = if is_mirrored && family >= 2 { 5 - family } else { family };
+    let near = if is_mirrored { left } else { right };
+    let value =
+        if k <= 4096.0 { chebyshev_differences(near, k, family) } else { chebyshev_far(near, k, family) };
+    if is_mirrored && k % 2.0 != 0.0 { -value } else { value }
+}
+
+/// For y ≥ ½, by Reinsch's recurrence of differences; `right` is 1 − y.
+#[device_fn]
+fn chebyshev_differences(right: f64, k: f64, family: i32) -> f64 {
+    let mut difference = if family == 0 {
+        -right
+    } else if family == 1 {
+        1.0 - 2.0 * right
+    } else if family == 2 {
+        -2.0 * right
+    } else {
+        2.0 - 2.0 * right
+    };
+    let mut value = 1.0 + difference;
+    let mut j = 1.0;
+    while j < k {
+        difference -= 2.0 * right * value;
+        value += difference;
+        j += 1.0;
     }
-    chebyshev_far(right, k, family)
+    value
 }
 
 /// The closed form for y ≥ 0; `right` is 1 − y.
@@ -246,38 +280,6 @@ fn chebyshev_far(right: f64, k: f64, family: i32) -> f64 {
     let angle = order * 2.0 * (-0.5 * right).sqrt().asinh();
     let growth = if is_sine { angle.sinh() } else { angle.cosh() };
     if growth.is_infinite() { growth } else { growth / divisor }
-}
-
-/// The same at 2x − 1. Near x = 0, where that would lose x, by Reinsch's recurrence of differences.
-#[device_fn]
-fn shifted_chebyshev(x: f64, n: f64, family: i32) -> f64 {
-    let k = n.trunc();
-    if k < 2.0 || k > 4096.0 || x.abs() > 0.25 {
-        return chebyshev(2.0 * x - 1.0, 2.0 * (1.0 - x), 2.0 * x, n, family);
-    }
-    // (−1)ʲ·pⱼ and its difference, which is 0, 1, 2, 0 at x = 0.
-    let at_zero = if family == 1 {
-        1.0
-    } else if family == 2 {
-        2.0
-    } else {
-        0.0
-    };
-    let mut difference = at_zero - if family == 0 { 2.0 * x } else { 4.0 * x };
-    let mut value = 1.0 + difference;
-    let mut j = 1.0;
-    while j < k {
-        difference -= 4.0 * x * value;
-        value += difference;
-        j += 1.0;
-    }
-    if k.is_nan() {
-        k
-    } else if k % 2.0 == 0.0 {
-        value
-    } else {
-        -value
-    }
 }
 
 /// H for scale 2, He for scale 1. A degree beyond 4096 leaves only the sign to be found, by Plancherel and Rotach.
@@ -312,7 +314,7 @@ fn laguerre(x: f64, n: f64) -> f64 {
     }
     let overflow = leading(-x, k);
     if k <= 1048576.0 {
-        return averaging_recurrence(1.0, -x, k, overflow);
+        return averaging_differences(x, 0.0, k, overflow);
     }
     let order = 4.0 * k + 2.0;
     let ratio = (x / order).abs();
@@ -342,7 +344,11 @@ fn legendre(x: f64, n: f64) -> f64 {
     }
     let overflow = leading(x, k);
     if k <= 1048576.0 {
-        return averaging_recurrence(x, 0.0, k, overflow);
+        if x.abs() < 0.5 {
+            return averaging_recurrence(x, k);
+        }
+        let value = averaging_differences(1.0 - x.abs(), 2.0, k, f64::INFINITY);
+        return if overflow < 0.0 { -value } else { value };
     }
     let right = 1.0 - x.abs();
     let left = 1.0 + x.abs();
