@@ -12,6 +12,7 @@
 #define __device__
 #define __global__
 #define __forceinline__ inline
+#define __noinline__ __attribute__((noinline)) inline
 #define __launch_bounds__(threads)
 #define __restrict__ __restrict
 
