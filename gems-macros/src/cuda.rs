@@ -166,7 +166,8 @@ impl Writer<'_> {
         }
         let result = self.ty(&signature.result());
         // A vectorized kernel calls the function for each element: a loop should not stand there as often.
-        let inline = if self.body.has_loops { "__noinline__" } else { "__forceinline__" };
+        let is_called = self.body.has_loops || signature.is_never_inlined();
+        let inline = if is_called { "__noinline__" } else { "__forceinline__" };
         self.text(&format!("__device__ {inline} {result} "));
         self.device.pieces.push(Piece::Name);
         let params: Vec<String> = (0..signature.params.len())

@@ -52,9 +52,13 @@ fn uses(source: &str) -> Vec<String> {
 }
 
 #[test]
-fn functions_with_loops_are_called_not_repeated() {
+fn functions_with_loops_or_never_inlined_are_called_not_repeated() {
     let (text, _) = device("fn f(x: f64) -> f64 { let mut y = x; for _ in 0..3 { y = y * x; } y }");
     assert!(text.starts_with("__device__ __noinline__ f64 f("), "{text}");
+    let (text, _) = device("#[inline(never)] fn f(x: f64) -> f64 { x }");
+    assert!(text.starts_with("__device__ __noinline__ f64 f("), "{text}");
+    let (text, _) = device("#[inline] fn f(x: f64) -> f64 { x }");
+    assert!(text.starts_with("__device__ __forceinline__ f64 f("), "{text}");
 }
 
 #[test]

@@ -207,6 +207,7 @@ fn averaging_differences(distance: f64, growth: f64, k: f64, overflow: f64) -> f
 
 /// T, U, V or W, for family 0 to 3, at y; `right` is 1 − y and `left` is 1 + y, each accurate near its zero.
 #[device_fn]
+#[inline(never)]
 fn chebyshev(y: f64, right: f64, left: f64, n: f64, family: i32) -> f64 {
     let k = n.trunc();
     let first = if family == 0 {
@@ -257,6 +258,7 @@ fn chebyshev_differences(right: f64, k: f64, family: i32) -> f64 {
 
 /// The closed form for y ≥ 0; `right` is 1 − y.
 #[device_fn]
+#[inline(never)]
 fn chebyshev_far(right: f64, k: f64, family: i32) -> f64 {
     let is_sine = family == 1 || family == 3;
     let order = if family == 0 { k } else { k + if family == 1 { 1.0 } else { 0.5 } };
@@ -284,6 +286,7 @@ fn chebyshev_far(right: f64, k: f64, family: i32) -> f64 {
 
 /// H for scale 2, He for scale 1. A degree beyond 4096 leaves only the sign to be found, by Plancherel and Rotach.
 #[device_fn]
+#[inline(never)]
 fn hermite(x: f64, n: f64, scale: f64) -> f64 {
     let k = n.trunc();
     if k.is_nan() || k < 2.0 {
@@ -307,6 +310,7 @@ fn hermite(x: f64, n: f64, scale: f64) -> f64 {
 
 /// Beyond 2²⁰, by Erdélyi's uniform form with a Bessel function, whose error is below the square root of f64's.
 #[device_fn]
+#[inline(never)]
 fn laguerre(x: f64, n: f64) -> f64 {
     let k = n.trunc();
     if k.is_nan() || k < 2.0 {
@@ -337,6 +341,7 @@ fn laguerre(x: f64, n: f64) -> f64 {
 
 /// Beyond 2²⁰, by Hilb's form with a Bessel function, whose error is below the square root of f64's.
 #[device_fn]
+#[inline(never)]
 fn legendre(x: f64, n: f64) -> f64 {
     let k = n.trunc();
     if k.is_nan() || k < 2.0 {
@@ -364,4 +369,102 @@ fn legendre(x: f64, n: f64) -> f64 {
     let angle = 2.0 * (-0.5 * right).sqrt().asinh();
     let growth = i0_f64((k + 0.5) * angle);
     if growth.is_infinite() { overflow } else { sign * (angle / sine).sqrt() * growth }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::special::tests::close;
+
+    /// Every polynomial here.
+    const ALL: [fn(f64, f64) -> f64; 12] = [
+        special_chebyshev_polynomial_t::scalar,
+        special_chebyshev_polynomial_u::scalar,
+        special_chebyshev_polynomial_v::scalar,
+        special_chebyshev_polynomial_w::scalar,
+        special_shifted_chebyshev_polynomial_t::scalar,
+        special_shifted_chebyshev_polynomial_u::scalar,
+        special_shifted_chebyshev_polynomial_v::scalar,
+        special_shifted_chebyshev_polynomial_w::scalar,
+        special_hermite_polynomial_h::scalar,
+        special_hermite_polynomial_he::scalar,
+        special_laguerre_polynomial_l::scalar,
+        special_legendre_polynomial_p::scalar,
+    ];
+
+    #[test]
+    fn degrees_are_truncated_and_have_edges() {
+        for p in ALL {
+            assert_eq!((p(0.3, -1.0), p(0.3, -0.5), p(f64::NAN, 0.0)), (0.0, 1.0, 1.0));
+            assert_eq!(p(0.3, 2.7), p(0.3, 2.0));
+            assert!(p(0.3, f64::NAN).is_nan() && p(f64::NAN, 1.0).is_nan() && p(f64::NAN, 7.0).is_nan());
+        }
+    }
+
+    #[test]
+    fn infinities_have_the_sign_of_the_leading_term() {
+        for (i, p) in ALL.into_iter().enumerate() {
+            let sign = if i == 10 { -1.0 } else { 1.0 };
+            for k in 1..6 {
+                let odd = if k % 2 == 1 { -1.0 } else { 1.0 };
+                let at_sign = if i == 10 { odd } else { 1.0 };
+                assert_eq!(p(f64::INFINITY, f64::from(k)), at_sign * f64::INFINITY, "{i} {k}");
+                assert_eq!(p(-sign * f64::INFINITY, f64::from(k)), odd * f64::INFINITY, "{i} {k}");
+            }
+        }
+    }
+
+    #[test]
+    fn overflow_is_infinite_never_nan() {
+        for p in ALL {
+            for k in [300.0, 5000.0, 3e6] {
+                for x in [-1e200, -7.5, 1.5, 40.0, 1e200] {
+                    assert!(!p(x, k).is_nan(), "{x} {k}");
+                }
+            }
+        }
+        assert_eq!(special_hermite_polynomial_h::scalar(0.0f64, 301.0), 0.0);
+        assert_eq!(special_hermite_polynomial_h::scalar(0.0f64, 100_001.0), 0.0);
+    }
+
+    #[test]
+    fn ends_are_exact() {
+        for k in [1.0, 2.0, 9.0, 4096.0, 4097.0, 1e6] {
+            let sign = if k % 2.0 == 0.0 { 1.0 } else { -1.0 };
+            let wide = 2.0 * k + 1.0;
+            let ends = [(1.0, sign), (k + 1.0, sign * (k + 1.0)), (1.0, sign * wide), (wide, sign)];
+            for (i, (right, left)) in ends.into_iter().enumerate() {
+                assert_eq!((ALL[i](1.0, k), ALL[i](-1.0, k)), (right, left), "{i} {k}");
+                assert_eq!((ALL[4 + i](1.0, k), ALL[4 + i](0.0, k)), (right, left), "{i} {k}");
+            }
+            assert_eq!((ALL[11](1.0, k), ALL[11](-1.0, k), ALL[10](0.0, k)), (1.0, sign, 1.0));
+        }
+    }
+
+    #[test]
+    fn values_are_those_of_the_definitions() {
+        close(ALL[0](0.3, 5.0), 16.0 * 0.00243 - 20.0 * 0.027 + 1.5, 1e-15);
+        close(ALL[8](0.3, 3.0), 8.0 * 0.027 - 3.6, 1e-15);
+        close(ALL[9](0.3, 3.0), 0.027 - 0.9, 1e-15);
+        close(ALL[10](0.3, 2.0), 1.0 - 0.6 + 0.045, 1e-15);
+        close(ALL[11](0.3, 3.0), 0.5 * (5.0 * 0.027 - 0.9), 1e-15);
+    }
+
+    #[test]
+    fn far_forms_continue_the_recurrences() {
+        for family in 0..4 {
+            for right in [1e-9, 0.01, 0.4, -0.001] {
+                let near = chebyshev_differences(right, 4096.0, family);
+                close(chebyshev_far(right, 4096.0, family), near, 1e-9);
+            }
+        }
+        // Beyond 2²⁰ only the leading term is left: relative to the amplitude.
+        for x in [0.2, 0.7, -0.9] {
+            let [before, behind] =
+                [1048576.0, 1048577.0].map(|k| special_legendre_polynomial_p::scalar(x, k));
+            let third: f64 = special_legendre_polynomial_p::scalar(x, 1048575.0);
+            let step = ((2.0 * 1048576.0 + 1.0) * x * before - 1048576.0 * third) / 1048577.0;
+            assert!((behind - step).abs() < 1e-9, "{x}: {behind} {step}");
+        }
+    }
 }
