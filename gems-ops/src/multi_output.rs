@@ -281,7 +281,7 @@ pub fn gru_cell_pointwise<B: Buffer>(
 
 /// `N` equal pieces of the last axis.
 fn pieces<B: Buffer, const N: usize>(gates: &B, op: &str) -> Result<[B; N]> {
-    let size = gates.meta().layout.shape().last().copied().unwrap_or(1);
+    let size = gates.shape().last().copied().unwrap_or(1);
     let refused = || {
         let message = format!("the last axis of {} has no {N} equal pieces; give one a gate", gates.meta());
         Error::new(ErrorKind::Shape, message).in_op(op)

@@ -29,7 +29,7 @@ pub fn amp_unscale_<B: Buffer>(grad: &mut B, inv_scale: &B, found_inf: &mut B) -
     let (unscaled, flags) = amp_unscale(&scaled, inv_scale)?;
     copy::out(&unscaled, grad)?;
     let mut flags = flags.reshape(&[-1])?;
-    let mut numel = flags.meta().layout.numel();
+    let mut numel: usize = flags.shape().iter().product();
     while numel > 1 {
         // The halves share an element where the number is odd.
         let half = numel.div_ceil(2);
