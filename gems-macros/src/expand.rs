@@ -5,6 +5,8 @@
 
 mod interface;
 mod statics;
+#[cfg(test)]
+mod tests;
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -84,7 +86,7 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// ```ignore
+    /// ```text
     /// /// The user's documentation.
     /// pub fn swiglu<'a, B: Buffer>(x: impl Into<Operand<'a, B>>, ..) -> Result<B> { .. }
     /// pub enum swiglu {}
@@ -119,7 +121,7 @@ impl Output<'_> {
         }
     }
 
-    /// ```ignore
+    /// ```text
     /// /// The user's documentation.
     /// pub fn erfcx<T: Float>(x: T) -> T { .. }
     /// pub enum erfcx {}
@@ -128,7 +130,7 @@ impl Output<'_> {
     fn device_fn(&self, device: &TokenStream, formula: &TokenStream) -> TokenStream {
         let Signature { cfgs, .. } = self.signature;
         let (name, vis, private) = (self.signature.name(), &self.signature.item.vis, self.private);
-        let docs = interface::docs(&self.signature.doc);
+        let docs = interface::docs(self.signature);
         let function = self.formula(name, formula);
         let home = self.home("The device form of");
         quote! {
@@ -209,14 +211,27 @@ impl Output<'_> {
         let has = |wanted: &str| others.iter().any(|attribute| attribute.path().is_ident(wanted));
         let inline = (!has("inline")).then(|| quote!(#[inline]));
         let must_use = (!has("must_use")).then(|| quote!(#[must_use]));
-        quote!(#(#others)* #inline #must_use #vis #sig { #body })
+        quote! {
+            #(#others)*
+            #[allow(
+                clippy::manual_range_contains,
+                clippy::manual_clamp,
+                clippy::neg_cmp_op_on_partial_ord,
+                clippy::eq_op,
+                clippy::float_cmp,
+                reason = "the advice is outside of the scalar language, or changes what NaN gives"
+            )]
+            #inline
+            #must_use
+            #vis #sig { #body }
+        }
     }
 
     /// The type that gives a function a second namespace; a module could not see names of a surrounding body.
     fn home(&self, what: &str) -> TokenStream {
         let Signature { item, cfgs, .. } = self.signature;
         let (vis, name) = (&item.vis, self.signature.name());
-        let doc = format!("{what} [`{name}`](fn@{name}).");
+        let doc = format!(" {what} [`{name}`](fn@{name}).");
         quote! {
             #[doc = #doc]
             #(#cfgs)*

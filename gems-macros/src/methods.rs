@@ -39,6 +39,8 @@ pub(crate) enum Res {
     Same,
     /// The type of the receiver's parts.
     Real,
+    /// The complex type whose parts have the receiver's type.
+    Complex,
     Bool,
     U32,
     /// The receiver's type and i32.
@@ -100,6 +102,9 @@ static METHODS: &[Method] = &[
     arithmetic("div", "/"),
     unary(Number, "neg"),
     method(Number, "abs", "abs", &[], Res::Real),
+    method(Number, "re", "re", &[], Res::Real),
+    method(Number, "im", "im", &[], Res::Real),
+    unary(Number, "conj"),
     binary(Number, "pow"),
     binary(Real, "rem"),
     binary(Real, "div_trunc"),
@@ -119,6 +124,7 @@ static METHODS: &[Method] = &[
     method(Int, "count_ones", "count_ones", &[], Res::U32),
     method(Int, "leading_zeros", "leading_zeros", &[], Res::U32),
     method(Int, "trailing_zeros", "trailing_zeros", &[], Res::U32),
+    method(Analytic, "arg", "arg", &[], Res::Real),
     unary(Analytic, "recip"),
     unary(Analytic, "sqrt"),
     unary(Analytic, "rsqrt"),
@@ -141,6 +147,7 @@ static METHODS: &[Method] = &[
     unary(Analytic, "asinh"),
     unary(Analytic, "acosh"),
     unary(Analytic, "atanh"),
+    method(Float, "to_complex", "to_complex", &[Arg::Same], Res::Complex),
     unary(Float, "floor"),
     unary(Float, "ceil"),
     unary(Float, "trunc"),
@@ -267,6 +274,12 @@ impl Res {
                 // `T: Float` has complex partners, whose parts are `T`.
                 Type::Complex => Type::Generic,
                 other => other.clone(),
+            },
+            Res::Complex => match receiver {
+                Type::Generic => Type::Complex,
+                Type::Fixed(DType::F32) => Type::Fixed(DType::C64),
+                Type::Fixed(DType::F64) => Type::Fixed(DType::C128),
+                _ => Type::Error,
             },
             Res::Bool => BOOL,
             Res::U32 => Type::Fixed(DType::U32),

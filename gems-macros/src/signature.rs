@@ -12,7 +12,7 @@ use crate::errors::{Errors, choices};
 use crate::types::{self, Generic, Trait, Type};
 
 /// Most parameters of an op; the CPU loop's tuples end there.
-const MAX_PARAMS: usize = 16;
+const MAX_PARAMS: usize = 17;
 /// Most results of a function; the prelude's tuples end there.
 const MAX_OUTPUTS: usize = 8;
 
@@ -30,6 +30,8 @@ pub(crate) struct Signature {
     pub(crate) doc: Vec<String>,
     /// `#[cfg]`, which every emitted item needs.
     pub(crate) cfgs: Vec<Attribute>,
+    /// `#[deprecated]`, `#[doc(hidden)]` and the like, which belong to the name.
+    pub(crate) of_name: Vec<Attribute>,
     /// Every other attribute, which belongs to the formula.
     pub(crate) others: Vec<Attribute>,
 }
@@ -72,6 +74,7 @@ impl Signature {
             patterns,
             doc: Vec::new(),
             cfgs: Vec::new(),
+            of_name: Vec::new(),
             others: Vec::new(),
         };
         signature.sort_attributes(attributes);
@@ -122,8 +125,10 @@ impl Signature {
 
     fn sort_attributes(&mut self, attributes: Vec<Attribute>) {
         for attribute in attributes {
-            if attribute.path().is_ident("doc") {
-                self.doc.extend(doc_line(&attribute));
+            if let Some(text) = doc_text(&attribute) {
+                self.doc.push(text);
+            } else if attribute.path().is_ident("doc") || attribute.path().is_ident("deprecated") {
+                self.of_name.push(attribute);
             } else if attribute.path().is_ident("cfg") {
                 self.cfgs.push(attribute);
             } else {
@@ -134,7 +139,10 @@ impl Signature {
 }
 
 /// The text of `#[doc = "text"]`, without the one space that `///` leaves in front of each line.
-fn doc_line(attribute: &Attribute) -> Option<String> {
+fn doc_text(attribute: &Attribute) -> Option<String> {
+    if !attribute.path().is_ident("doc") {
+        return None;
+    }
     let syn::Meta::NameValue(syn::MetaNameValue {
         value: syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }),
         ..

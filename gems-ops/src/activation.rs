@@ -1,5 +1,9 @@
 //! Activation functions.
+//!
+//! NaN stays NaN, and limits at −∞ are the functions' limits, also where PyTorch gives NaN.
 
+use crate::arithmetic::along;
+use crate::check::{self, bounds_in_order, last_is_a_probability, last_is_not_negative};
 use crate::prelude::*;
 
 /// x where it is positive, else +0; NaN stays NaN.
@@ -8,6 +12,123 @@ use crate::prelude::*;
 #[pointwise_dynamic(promote = default(input), dtypes(int, float))]
 pub fn relu<T: Real>(input: T) -> T {
     if input <= 0 { 0 } else { input }
+}
+
+/// x moved into [0, 6]; NaN stays NaN.
+///
+/// Matches `torch.nn.functional.relu6`.
+#[pointwise_dynamic(promote = default(input), dtypes(int, float))]
+pub fn relu6<T: Real>(input: T) -> T {
+    clamp::scalar(input, 0 as T, 6 as T)
+}
+
+/// x moved into [min_val, max_val], numbers that are cut to integers for integers; NaN stays NaN.
+///
+/// Matches `torch.nn.functional.hardtanh`.
+#[pointwise_dynamic(
+    promote = default(input), dtypes(int, float), numbers = saturate, vote(input), check = bounds_in_order
+)]
+pub fn hardtanh<T: Real>(input: T, min_val: T, max_val: T) -> T {
+    clamp::scalar(input, min_val, max_val)
+}
+
+/// x above the threshold, else `value`; NaN stays NaN.
+///
+/// Matches `torch.nn.functional.threshold`.
+#[pointwise_dynamic(promote = default(input), dtypes(int, float))]
+pub fn threshold<T: Real>(input: T, #[param] threshold: T, #[param] value: T) -> T {
+    if input <= threshold { value } else { input }
+}
+
+/// x where it is positive, else x·negative_slope.
+///
+/// Matches `torch.nn.functional.leaky_relu`.
+#[pointwise_dynamic(promote = default(input))]
+pub fn leaky_relu<T: Float>(input: T, #[param] negative_slope: T) -> T {
+    if input > 0 { input } else { input * negative_slope }
+}
+
+/// x where it is positive, else weight·x.
+///
+/// The formula of [`prelu`], for operands that broadcast already. Matches `aten::_prelu_kernel`.
+#[doc(alias = "_prelu_kernel")]
+#[pointwise_dynamic(promote = default(input, weight))]
+pub fn prelu_kernel<T: Float>(input: T, weight: T) -> T {
+    if input > 0 { input } else { weight * input }
+}
+
+/// x where it is positive, else weight·x, with one weight for all or one for each index of axis 1.
+///
+/// Matches `torch.nn.functional.prelu`; dtypes promote here.
+///
+/// # Errors
+/// `Shape` if the weight has another number of elements; else as [`prelu_kernel`].
+pub fn prelu<B: Buffer>(input: &B, weight: &B) -> Result<B> {
+    if weight.shape().iter().product::<usize>() == 1 {
+        return prelu_kernel(input, &weight.squeeze_all());
+    }
+    let weight = along(weight, input, 1).map_err(|error| error.in_op("prelu"))?;
+    prelu_kernel(input, &weight)
+}
+
+/// x where it is positive, else x times the mean of the slopes.
+///
+/// Matches `torch.nn.functional.rrelu` in evaluation.
+#[pointwise_dynamic(promote = default(input), check = bounds_in_order)]
+pub fn rrelu<T: Float>(input: T, #[param] lower: T, #[param] upper: T) -> T {
+    leaky_relu::scalar(input, (lower + upper) / 2)
+}
+
+/// The noise's slopes are in order.
+fn slopes_in_order(numbers: &[Option<Scalar>], common: DType) -> Result<()> {
+    numbers.get(1..).map_or(Ok(()), |numbers| bounds_in_order(numbers, common))
+}
+
+/// In training: x where it is positive, else x·noise; the noise is uniform in [lower, upper). Else as [`rrelu`].
+///
+/// Matches `torch.nn.functional.rrelu` with the noise drawn by the caller.
+#[doc(alias = "rrelu_with_noise_functional")]
+#[pointwise_dynamic(promote = default(input, noise), check = slopes_in_order)]
+pub fn rrelu_with_noise<T: Float>(
+    input: T,
+    noise: T,
+    #[param] lower: T,
+    #[param] upper: T,
+    #[param] training: bool,
+) -> T {
+    leaky_relu::scalar(input, if training { noise } else { (lower + upper) / 2 })
+}
+
+/// scale·x where x is positive, else scale·alpha·(exp(input_scale·x) − 1).
+///
+/// Matches `torch.nn.functional.elu`, whose scales are 1.
+#[pointwise_dynamic(promote = default(input))]
+pub fn elu<T: Float>(input: T, #[param] alpha: T, #[param] scale: T, #[param] input_scale: T) -> T {
+    if input > 0 { scale * input } else { scale * alpha * (input_scale * input).exp_m1() }
+}
+
+/// The last number is a divisor.
+fn alpha_is_not_zero(numbers: &[Option<Scalar>], _: DType) -> Result<()> {
+    match check::number(numbers, 1) {
+        Some(0.0) => check::refuse("`alpha` = 0 divides x; pass another number"),
+        _ => Ok(()),
+    }
+}
+
+/// x where it is positive, else alpha·(exp(x/alpha) − 1).
+///
+/// Matches `torch.nn.functional.celu`.
+#[pointwise_dynamic(promote = default(input), check = alpha_is_not_zero)]
+pub fn celu<T: Float>(input: T, #[param] alpha: T) -> T {
+    if input > 0 { input } else { alpha * (input / alpha).exp_m1() }
+}
+
+/// [`elu`] with the scales that keep mean 0 and variance 1.
+///
+/// Matches `torch.nn.functional.selu`.
+#[pointwise_dynamic(promote = default(input))]
+pub fn selu<T: Float>(input: T) -> T {
+    elu::scalar(input, 1.6732632423543772848, 1.0507009873554804934, 1.0)
 }
 
 /// x·Φ(x) with the normal distribution Φ; −∞ → −0.
@@ -32,9 +153,214 @@ pub fn gelu_tanh<T: Float>(input: T) -> T {
 
 /// x·σ(x); −∞ → −0.
 ///
-/// Matches `torch.nn.functional.silu`, but for −∞ (NaN there).
+/// Matches `torch.nn.functional.silu` on real dtypes, but for −∞ (NaN there).
 #[pointwise_dynamic(promote = default(input))]
 pub fn silu<T: Float>(input: T) -> T {
     let decay = (-input.abs()).exp();
     if input < 0 { if decay == 0 { -0.0 } else { input * decay / (1 + decay) } } else { input / (1 + decay) }
+}
+
+/// x·tanh(softplus(x)); −∞ → −0.
+///
+/// Computed as x·n/(n + 2) with n = eˣ(eˣ + 2), which keeps the negative tail. Matches `torch.nn.functional.mish`, but
+/// for −∞ (NaN there).
+#[pointwise_dynamic(promote = default(input))]
+pub fn mish<T: Float>(input: T) -> T {
+    let growth = input.exp();
+    let n = growth * (growth + 2);
+    if input > 20 {
+        input
+    } else if n == 0 {
+        -0.0
+    } else {
+        input * n / (n + 2)
+    }
+}
+
+/// ln(1 + exp(beta·x))/beta without overflow; x where beta·x is above the threshold.
+///
+/// Matches `torch.nn.functional.softplus`.
+#[pointwise_dynamic(promote = default(input))]
+pub fn softplus<T: Float>(input: T, #[param] beta: T, #[param] threshold: T) -> T {
+    let scaled = beta * input;
+    if scaled > threshold { input } else { (scaled.maximum(0) + (-scaled.abs()).exp().ln_1p()) / beta }
+}
+
+/// x/(1 + |x|); ±∞ → ±1. Integers become floats first.
+///
+/// Matches `torch.nn.functional.softsign` on real dtypes, but for ±∞ (NaN there).
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float))]
+pub fn softsign<T: Float>(input: T) -> T {
+    if input.is_infinite() { (1.0).copysign(input) } else { input / (1 + input.abs()) }
+}
+
+/// x·cosh x − sinh x for |x| < 1: its power series, in which nothing cancels.
+#[device_fn]
+fn tanh_gap<T: Float>(x: T) -> T {
+    // 2k/(2k+1)! for k = 10 to 1.
+    const TERMS: [f64; 10] = [
+        3.9145882126782523e-19,
+        1.4797143443923793e-16,
+        4.498331606952833e-14,
+        1.0706029224547743e-11,
+        1.9270852604185937e-9,
+        2.505210838544172e-7,
+        2.2045855379188714e-5,
+        0.0011904761904761906,
+        0.03333333333333333,
+        0.3333333333333333,
+    ];
+    let square = x * x;
+    let mut sum = 0.0 as T;
+    for k in 0..10 {
+        sum = sum * square + TERMS[k] as T;
+    }
+    sum * square * x
+}
+
+/// x − tanh x, accurate near 0. Integers become floats first.
+///
+/// Matches `torch.nn.functional.tanhshrink` on real dtypes, which cancels near 0.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float))]
+pub fn tanhshrink<T: Float>(input: T) -> T {
+    if input.abs() < 1 { tanh_gap(input) / input.cosh() } else { input - input.tanh() }
+}
+
+/// x moved toward 0 by λ, at most to 0.
+///
+/// Matches `torch.nn.functional.softshrink`.
+#[pointwise_dynamic(promote = default(input), check = last_is_not_negative)]
+pub fn softshrink<T: Float>(input: T, #[param] lambd: T) -> T {
+    if input > lambd {
+        input - lambd
+    } else if input < -lambd {
+        input + lambd
+    } else {
+        // Keeps NaN and the sign of zero.
+        input * 0
+    }
+}
+
+/// 0 for −λ ≤ x ≤ λ, else x; NaN stays NaN.
+///
+/// Matches `torch.nn.functional.hardshrink`.
+#[pointwise_dynamic(promote = default(input))]
+pub fn hardshrink<T: Float>(input: T, #[param] lambd: T) -> T {
+    if -lambd <= input && input <= lambd { 0 } else { input }
+}
+
+/// x + 3 moved into [0, 6], by 6; NaN stays NaN.
+///
+/// Matches `torch.nn.functional.hardsigmoid`.
+#[pointwise_dynamic(promote = default(input))]
+pub fn hardsigmoid<T: Float>(input: T) -> T {
+    relu6::scalar(input + 3) / 6
+}
+
+/// x times [`hardsigmoid`]; −0 for x ≤ −3, −∞ too.
+///
+/// Matches `torch.nn.functional.hardswish`, but for −∞ (NaN there).
+#[pointwise_dynamic(promote = default(input))]
+pub fn hardswish<T: Float>(input: T) -> T {
+    if input <= -3 { -0.0 } else { input * relu6::scalar(input + 3) / 6 }
+}
+
+/// ln σ(x), accurate in both tails.
+///
+/// Matches `torch.nn.functional.logsigmoid`.
+#[doc(alias = "logsigmoid")]
+#[pointwise_dynamic(promote = default(input))]
+pub fn log_sigmoid<T: Float>(input: T) -> T {
+    input.minimum(0) - (-input.abs()).exp().ln_1p()
+}
+
+/// x/(1 − p) where the mask is true, else 0, also for NaN; p is the probability of false.
+///
+/// Matches `torch.nn.functional.dropout` with the mask drawn by the caller.
+#[doc(alias = "dropout")]
+#[pointwise_dynamic(promote = default(input), accepts(mask = bool), check = last_is_a_probability)]
+pub fn native_dropout<T: Float>(input: T, mask: bool, #[param] p: T) -> T {
+    if mask && p < 1 { input / (1 - p) } else { 0 }
+}
+
+/// a·x + b where the mask is true, else the value that selu tends to, scaled alike; mean and variance stay.
+///
+/// With q = 1.7580993408473766: a = 1/√((1 − p)(1 + p·q²)), b = a·p·q, and b − a·q where the mask is false.
+///
+/// Matches `torch.nn.functional.alpha_dropout` with the mask drawn by the caller.
+#[doc(alias = "feature_alpha_dropout")]
+#[pointwise_dynamic(promote = default(input), accepts(mask = bool), check = last_is_a_probability)]
+pub fn alpha_dropout<T: Float>(input: T, mask: bool, #[param] p: T) -> T {
+    let q = 1.7580993408473766;
+    let a = 1 / ((1 - p) * (1 + p * q * q)).sqrt();
+    if mask { a * input + a * p * q } else { a * p * q - a * q }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INF: f64 = f64::INFINITY;
+
+    #[test]
+    fn limits_at_infinity_are_the_functions_own() {
+        for f in [gelu::scalar, gelu_tanh::scalar, silu::scalar, mish::scalar, hardswish::scalar] {
+            assert_eq!(f(-INF).to_bits(), (-0.0f64).to_bits());
+            assert_eq!(f(INF), INF);
+            assert!(f(f64::NAN).is_nan());
+        }
+        assert_eq!((softsign::scalar(-INF), tanhshrink::scalar(INF)), (-1.0, INF));
+    }
+
+    #[test]
+    fn negative_tails_are_kept() {
+        assert!((gelu::scalar(-6.0f32) / -5.919_526e-9 - 1.0).abs() < 1e-5);
+        assert!((mish::scalar(-40.0f64) / (-40.0 * (-40.0f64).exp()) - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn tanhshrink_is_accurate_near_zero() {
+        let x = 1e-4f64;
+        assert!((tanhshrink::scalar(x) / (x * x * x / 3.0 * (1.0 - 0.4 * x * x)) - 1.0).abs() < 1e-15);
+        assert!((tanhshrink::scalar(0.999_999) - (0.999_999f64 - 0.999_999f64.tanh())).abs() < 1e-15);
+        assert_eq!(tanhshrink::scalar(-0.0f64).to_bits(), (-0.0f64).to_bits());
+    }
+
+    #[test]
+    fn options_that_make_no_sense_are_refused() {
+        let x = StridedBuffer::from_vec(vec![1.0f32], &[1]).unwrap();
+        let mask = StridedBuffer::from_vec(vec![true], &[1]).unwrap();
+        let refused = [
+            hardtanh(&x, 1.0, 0.0),
+            celu(&x, 0),
+            softshrink(&x, -1.0),
+            rrelu(&x, 0.5, 0.1),
+            rrelu_with_noise(&x, &x, 0.5, 0.1, true),
+            native_dropout(&x, &mask, 1.5),
+            alpha_dropout(&x, &mask, f64::NAN),
+        ];
+        for result in refused {
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::Value);
+        }
+    }
+
+    #[test]
+    fn weights_run_along_axis_1() {
+        let x = StridedBuffer::from_vec(vec![-1.0f32, -1.0, -1.0, 5.0], &[1, 2, 2]).unwrap();
+        let weight = StridedBuffer::from_vec(vec![2.0f32, 3.0], &[2]).unwrap();
+        assert_eq!(prelu(&x, &weight).unwrap().to_vec::<f32>().unwrap(), [-2.0, -2.0, -3.0, 5.0]);
+        let one = weight.narrow(0, 1, 1).unwrap();
+        assert_eq!(prelu(&x, &one).unwrap().to_vec::<f32>().unwrap(), [-3.0, -3.0, -3.0, 5.0]);
+        let long = StridedBuffer::from_vec(vec![2.0f32; 3], &[3]).unwrap();
+        assert_eq!(prelu(&x, &long).unwrap_err().kind(), ErrorKind::Shape);
+    }
+
+    #[test]
+    fn dropped_elements_hide_nan() {
+        assert_eq!(native_dropout::scalar(f64::NAN, false, 0.5), 0.0);
+        assert_eq!(
+            (native_dropout::scalar(3.0, true, 0.5), native_dropout::scalar(3.0, true, 1.0)),
+            (6.0, 0.0)
+        );
+    }
 }

@@ -1,38 +1,10 @@
-//! Sums, products, quotients, extremes.
+//! Sums, products, quotients, signs and steps.
+//!
+//! Every written operation is rounded on its own, in the computation dtype; only `mul_add` is fused. Integers wrap.
 
+use crate::check::bool_factor_for_bool;
 use crate::prelude::*;
-
-/// |x|.
-///
-/// Clears the sign bit of floats (−0 → +0, NaN too); the lowest integer stays itself; complex gives the magnitude.
-///
-/// Matches `torch.abs`.
-#[pointwise_dynamic(promote = complex_to_float(input), dtypes(bool, int, float, complex))]
-pub fn abs<T: Number>(input: T) -> T::Real {
-    input.abs()
-}
-
-/// −x: flips the sign bit of floats (NaN too); integers wrap.
-///
-/// Matches `torch.neg`.
-#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float))]
-pub fn neg<T: Bits>(input: T) -> T {
-    input.neg()
-}
-
-/// −1, 0 or 1 by the sign of x; 0 for NaN.
-///
-/// Matches `torch.sign`.
-#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float))]
-pub fn sign<T: Real>(input: T) -> T {
-    if input > 0 {
-        1
-    } else if input < 0 {
-        -1
-    } else {
-        0
-    }
-}
+use gems_runtime::op::Operand;
 
 /// x + y. Integers wrap; bool: or.
 ///
@@ -47,7 +19,9 @@ pub fn add<T: Number>(input: T, other: T) -> T {
 /// `alpha` takes no part in promotion; it must be an integer where the result is one.
 ///
 /// Matches `torch.add(…, alpha=…)`, which fuses the product on some machines.
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(
+    promote = default(input, other), dtypes(bool, int, float, complex), check = bool_factor_for_bool
+)]
 pub fn add_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     input + alpha * other
 }
@@ -55,6 +29,7 @@ pub fn add_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
 /// x − y. Integers wrap, unsigned ones too.
 ///
 /// Matches `torch.sub` without `alpha`.
+#[doc(alias = "subtract")]
 #[pointwise_dynamic(promote = default(input, other), dtypes(int, float, complex))]
 pub fn sub<T: Number>(input: T, other: T) -> T {
     input - other
@@ -63,14 +38,36 @@ pub fn sub<T: Number>(input: T, other: T) -> T {
 /// x − alpha·y, the product rounded before the difference.
 ///
 /// Matches `torch.sub(…, alpha=…)`.
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float, complex))]
+#[pointwise_dynamic(
+    promote = default(input, other), dtypes(int, float, complex), check = bool_factor_for_bool
+)]
 pub fn sub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     input - alpha * other
+}
+
+/// y − x. Integers wrap, unsigned ones too.
+///
+/// Matches `torch.rsub` without `alpha`.
+#[doc(alias = "__rsub__")]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float, complex), vote(other, input))]
+pub fn rsub<T: Number>(input: T, other: T) -> T {
+    other - input
+}
+
+/// y − alpha·x, the product rounded before the difference.
+///
+/// Matches `torch.rsub(…, alpha=…)`.
+#[pointwise_dynamic(
+    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = bool_factor_for_bool
+)]
+pub fn rsub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
+    other - alpha * input
 }
 
 /// x · y. Integers wrap; bool: and; complex products are not repaired at infinities.
 ///
 /// Matches `torch.mul`.
+#[doc(alias = "multiply")]
 #[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float, complex))]
 pub fn mul<T: Number>(input: T, other: T) -> T {
     input * other
@@ -79,6 +76,8 @@ pub fn mul<T: Number>(input: T, other: T) -> T {
 /// x / y, correctly rounded; integers become floats first. x/±0 = ±∞, 0/0 = NaN.
 ///
 /// Matches `torch.div`.
+#[doc(alias = "divide")]
+#[doc(alias = "true_divide")]
 #[pointwise_dynamic(promote = int_to_float(input, other), dtypes(bool, int, float, complex))]
 pub fn div<T: Analytic>(input: T, other: T) -> T {
     input / other
@@ -100,57 +99,89 @@ pub fn div_floor<T: Real>(input: T, other: T) -> T {
     input.div_floor(other)
 }
 
+pub use self::div_floor as floor_divide;
+
+/// The remainder with the sign of x, exact. Integers: x mod 0 = 0. Floats: NaN if y is 0 or x infinite.
+///
+/// Matches `torch.fmod`, which traps at an integer zero.
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float))]
+pub fn fmod<T: Real>(input: T, other: T) -> T {
+    input % other
+}
+
 /// The remainder with the sign of y, exact. Integers: x mod 0 = 0. Floats: NaN if y is 0 or x infinite.
 ///
 /// Matches `torch.remainder`, which traps at an integer zero.
+#[doc(alias = "__rmod__")]
 #[pointwise_dynamic(promote = default(input, other), dtypes(int, float))]
 pub fn remainder<T: Real>(input: T, other: T) -> T {
     input.rem_floor(other)
 }
 
-/// The greater value; NaN if either is NaN; +0 is greater than −0.
+/// −x: flips the sign bit of floats (NaN too); integers wrap.
 ///
-/// Matches `torch.maximum` but for the zeros, of which PyTorch keeps the first.
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float))]
-pub fn maximum<T: Real>(input: T, other: T) -> T {
-    input.maximum(other)
+/// Matches `torch.neg`.
+#[doc(alias = "negative")]
+#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float))]
+pub fn neg<T: Bits>(input: T) -> T {
+    input.neg()
 }
 
-/// The lesser value; NaN if either is NaN; −0 is less than +0.
+/// A copy of x.
 ///
-/// Matches `torch.minimum` but for the zeros, of which PyTorch keeps the first.
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float))]
-pub fn minimum<T: Real>(input: T, other: T) -> T {
-    input.minimum(other)
+/// Matches `torch.positive`, which returns x itself; bool is refused as there.
+#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float, complex))]
+pub fn positive<T: Element>(input: T) -> T {
+    input
 }
 
-/// `min` below it, `max` above it, x between; NaN if x or a bound is NaN; `max` where the bounds cross.
+/// |x|.
 ///
-/// Integer bounds outside the dtype's range are no bounds. Equality keeps x, so −0 survives `min` = 0.
+/// Clears the sign bit of floats (−0 → +0, NaN too); the lowest integer stays itself; complex gives the magnitude.
 ///
-/// Matches `torch.clamp`.
-#[pointwise_dynamic(
-    promote = default(input, min, max), dtypes(bool, int, float), numbers = saturate, vote(input)
-)]
-pub fn clamp<T: Real>(input: T, min: T, max: T) -> T {
-    let raised = if input < min || min.is_nan() { min } else { input };
-    if raised > max || max.is_nan() { max } else { raised }
+/// Matches `torch.abs`.
+#[doc(alias = "absolute")]
+#[pointwise_dynamic(promote = complex_to_float(input), dtypes(bool, int, float, complex))]
+pub fn abs<T: Number>(input: T) -> T::Real {
+    input.abs()
 }
 
-/// `min` below it, else x; NaN if either is NaN.
+/// 1/x, correctly rounded; integers become floats first. ±0 → ±∞.
 ///
-/// Matches `torch.clamp_min`.
-#[pointwise_dynamic(promote = default(input, min), dtypes(bool, int, float), numbers = saturate, vote(input))]
-pub fn clamp_min<T: Real>(input: T, min: T) -> T {
-    if input < min || min.is_nan() { min } else { input }
+/// Matches `torch.reciprocal`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+pub fn reciprocal<T: Analytic>(input: T) -> T {
+    input.recip()
 }
 
-/// `max` above it, else x; NaN if either is NaN.
+/// −1, 0 or 1 by the sign of x; 0 for NaN.
 ///
-/// Matches `torch.clamp_max`.
-#[pointwise_dynamic(promote = default(input, max), dtypes(bool, int, float), numbers = saturate, vote(input))]
-pub fn clamp_max<T: Real>(input: T, max: T) -> T {
-    if input > max || max.is_nan() { max } else { input }
+/// Matches `torch.sign`.
+#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float))]
+pub fn sign<T: Real>(input: T) -> T {
+    if input > 0 {
+        1
+    } else if input < 0 {
+        -1
+    } else {
+        0
+    }
+}
+
+/// The sign of a real number, as [`sign`].
+///
+/// Matches `torch.sgn` on real dtypes.
+#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float))]
+pub fn sgn<T: Real>(input: T) -> T {
+    sign::scalar(input)
+}
+
+/// x·x. Integers wrap; bool gives i64.
+///
+/// Matches `torch.square`.
+#[pointwise_dynamic(promote = bool_to_long(input), dtypes(bool, int, float, complex))]
+pub fn square<T: Number>(input: T) -> T {
+    input * input
 }
 
 /// x + (value·a)·b, every step rounded.
@@ -161,11 +192,260 @@ pub fn addcmul<T: Number>(input: T, tensor1: T, tensor2: T, #[param] value: T) -
     input + value * tensor1 * tensor2
 }
 
+/// x + (value·a)/b, every step rounded.
+///
+/// Matches `torch.addcdiv`.
+#[pointwise_dynamic(promote = default(input, tensor1, tensor2), dtypes(float, complex))]
+pub fn addcdiv<T: Analytic>(input: T, tensor1: T, tensor2: T, #[param] value: T) -> T {
+    input + value * tensor1 / tensor2
+}
+
+/// x·a + b with one rounding.
+#[pointwise_dynamic(promote = default(input, a, b))]
+pub fn mul_add<T: Float>(input: T, a: T, b: T) -> T {
+    input.mul_add(a, b)
+}
+
+/// x + alpha·y where that is positive, else +0; NaN stays NaN.
+///
+/// Matches `torch._add_relu`, which gives 0 for NaN on the CPU.
+#[doc(alias = "_add_relu")]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float), check = bool_factor_for_bool)]
+pub fn add_relu<T: Real>(input: T, other: T, #[param] alpha: T) -> T {
+    relu::scalar(input + alpha * other)
+}
+
 /// x + weight·(end − x), exact at weight 0 and 1: beyond ½ it is counted from the end.
 ///
 /// Matches `torch.lerp`; dtypes promote here.
-#[pointwise_dynamic(promote = default(input, end, weight), vote(input, end))]
-pub fn lerp<T: Float>(input: T, end: T, weight: T) -> T {
+#[pointwise_dynamic(promote = default(input, end, weight), dtypes(float, complex), vote(input, end))]
+pub fn lerp<T: Analytic>(input: T, end: T, weight: T) -> T {
     let span = end - input;
-    if weight.abs() < 0.5 { input + weight * span } else { end - span * (1 - weight) }
+    if 2 * weight.abs() < 1 { input + weight * span } else { end - span * (1 - weight) }
+}
+
+/// beta·x + alpha·(a·b); beta = 0 ignores x, NaN too.
+///
+/// The formula of [`addr`], for operands that broadcast already.
+#[pointwise_dynamic(promote = default(input, vec1, vec2), dtypes(bool, int, float, complex))]
+pub fn addr_kernel<T: Number>(input: T, vec1: T, vec2: T, #[param] beta: T, #[param] alpha: T) -> T {
+    let product = alpha * vec1 * vec2;
+    if beta == 0 { product } else { beta * input + product }
+}
+
+/// beta·x + alpha·(a ⊗ b): a matrix, a vector for its rows and one for its columns; beta = 0 ignores x, NaN too.
+///
+/// Matches `torch.addr`.
+///
+/// # Errors
+/// `Shape` unless `vec1` and `vec2` are vectors; else as [`addr_kernel`].
+pub fn addr<B: Buffer>(
+    input: &B,
+    vec1: &B,
+    vec2: &B,
+    beta: impl Into<Scalar>,
+    alpha: impl Into<Scalar>,
+) -> Result<B> {
+    for vector in [vec1, vec2] {
+        if vector.meta().layout.rank() != 1 {
+            let message = format!("{} is no vector; flatten it", vector.meta());
+            return Err(Error::new(ErrorKind::Shape, message).in_op("addr"));
+        }
+    }
+    addr_kernel(input, &vec1.unsqueeze(1)?, vec2, beta, alpha)
+}
+
+/// √(x² + y²) without overflow or underflow; ∞ if either is infinite, whatever the other is.
+///
+/// Matches `torch.hypot`.
+#[pointwise_dynamic(promote = default(input, other))]
+pub fn hypot<T: Float>(input: T, other: T) -> T {
+    input.hypot(other)
+}
+
+/// Euclid's algorithm; the lowest integer stays itself.
+#[device_fn]
+fn euclid<T: Int>(a: T, b: T) -> T {
+    let mut larger = a;
+    let mut smaller = b;
+    while smaller != 0 {
+        let rest = larger % smaller;
+        larger = smaller;
+        smaller = rest;
+    }
+    larger.abs()
+}
+
+/// The greatest common divisor, not negative; gcd(0, 0) = 0. The lowest integer stays itself.
+///
+/// Matches `torch.gcd`.
+#[pointwise_dynamic(promote = default(input, other))]
+pub fn gcd<T: Int>(input: T, other: T) -> T {
+    euclid(input, other)
+}
+
+/// The least common multiple; 0 if either is 0. One that is too great wraps, and is made positive in 4 and 8 bytes.
+///
+/// Matches `torch.lcm`.
+#[pointwise_dynamic(promote = default(input, other))]
+pub fn lcm<T: Int>(input: T, other: T) -> T {
+    let multiple = (input / euclid(input, other)).abs() * other.abs();
+    if T::BITS < 32 { multiple } else { multiple.abs() }
+}
+
+/// x·2^y. A whole y scales exactly, in one rounding; any other y multiplies by exp2(y).
+///
+/// Integers become floats first. Matches `torch.ldexp`, which overflows on the way.
+#[pointwise_dynamic(promote = int_to_float(input, other), dtypes(bool, int, float))]
+pub fn ldexp<T: Float>(input: T, other: T) -> T {
+    let whole = other.is_finite() && other == other.trunc();
+    if whole { input.ldexp(other as i32) } else { input * other.exp2() }
+}
+
+/// |x| with the sign bit of y as stored, that of NaN and −0 too.
+///
+/// Integers become floats first. Matches `torch.copysign`.
+#[pointwise_dynamic(promote = int_to_float(input, other), compute = storage, dtypes(bool, int, float))]
+pub fn copysign<T: Bits>(input: T, other: T) -> T {
+    input.copysign(other)
+}
+
+/// One step from x toward y in the stored dtype; y if they are equal, NaN if either is NaN.
+///
+/// Matches `torch.nextafter`.
+#[pointwise_dynamic(promote = no_opmath(input, other), dtypes(float))]
+pub fn nextafter<T: Bits>(input: T, other: T) -> T {
+    input.next_after(other)
+}
+
+/// 0 for x < 0 and NaN, 1 for x > 0, `values` for x = 0.
+///
+/// Matches `torch.heaviside`; dtypes promote here.
+#[pointwise_dynamic(promote = default(input, values), dtypes(bool, int, float))]
+pub fn heaviside<T: Real>(input: T, values: T) -> T {
+    if input == 0 {
+        values
+    } else if input > 0 {
+        1
+    } else {
+        0
+    }
+}
+
+/// (x − mean)·invstd·weight + bias.
+///
+/// The formula of [`batch_norm_elemt`], for operands that broadcast already. The result has the dtype of x; the others
+/// are read in the computation dtype.
+#[pointwise_dynamic(promote = default(input), vote(input))]
+pub fn batch_norm_elemt_kernel<T: Float>(input: T, weight: T, bias: T, mean: T, invstd: T) -> T {
+    (input - mean) * invstd * weight + bias
+}
+
+/// (x − mean)·invstd·weight + bias, with vectors along axis 1 of x; no weight is 1, no bias 0.
+///
+/// Matches `torch.batch_norm_elemt`.
+///
+/// # Errors
+/// `Shape` if x has no axis 1 or a vector does not have its size; else as [`batch_norm_elemt_kernel`].
+pub fn batch_norm_elemt<B: Buffer>(
+    input: &B,
+    weight: Option<&B>,
+    bias: Option<&B>,
+    mean: &B,
+    invstd: &B,
+) -> Result<B> {
+    let named = |error: Error| error.in_op("batch_norm_elemt");
+    let view = |vector: Option<&B>| vector.map(|vector| along(vector, input, 1)).transpose().map_err(named);
+    let (mean, invstd) = (along(mean, input, 1).map_err(named)?, along(invstd, input, 1).map_err(named)?);
+    let (weight, bias) = (view(weight)?, view(bias)?);
+    let weight = weight.as_ref().map_or(Operand::from(1), Operand::from);
+    let bias = bias.as_ref().map_or(Operand::from(0), Operand::from);
+    batch_norm_elemt_kernel(input, weight, bias, &mean, &invstd)
+}
+
+/// The axis that a number names, counted from the end if negative.
+pub(crate) fn axis_of(rank: usize, axis: isize) -> Option<usize> {
+    let axis = if axis < 0 { axis.checked_add_unsigned(rank)? } else { axis };
+    usize::try_from(axis).ok().filter(|&axis| axis < rank)
+}
+
+/// A view of a vector that runs along an axis of `input`.
+pub(crate) fn along<B: Buffer>(vector: &B, input: &B, axis: isize) -> Result<B> {
+    let shape = input.shape();
+    let Some(position) = axis_of(shape.len(), axis) else {
+        let message = format!("{} has no axis {axis}; give it one, or an axis that it has", input.meta());
+        return Err(Error::new(ErrorKind::Shape, message));
+    };
+    if vector.shape() != [shape[position]] {
+        let message = format!(
+            "{} does not fit axis {axis} of {}; give a vector of {} elements",
+            vector.meta(),
+            input.meta(),
+            shape[position]
+        );
+        return Err(Error::new(ErrorKind::Shape, message));
+    }
+    (position + 1..shape.len()).try_fold(vector.clone(), |view, _| view.unsqueeze(-1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn greatest_common_divisors_are_not_negative() {
+        assert_eq!((gcd::scalar(-12i32, 18), gcd::scalar(0u8, 0)), (6, 0));
+        assert_eq!((gcd::scalar(i8::MIN, 6), gcd::scalar(i8::MIN, 0)), (2, i8::MIN));
+        assert_eq!((lcm::scalar(-4i64, 6), lcm::scalar(0i64, 0)), (12, 0));
+    }
+
+    #[test]
+    fn scaling_by_a_power_of_two_does_not_overflow_on_the_way() {
+        assert_eq!(ldexp::scalar(1e38f32, -160.0), (f64::from(1e38f32) / 2f64.powi(160)) as f32);
+        assert_eq!(ldexp::scalar(3.0f32, 0.5), 3.0 * 2f32.sqrt());
+        assert!(ldexp::scalar(0.0f32, f32::INFINITY).is_nan());
+    }
+
+    #[test]
+    fn signs_of_zero_and_nan_are_copied_as_stored() {
+        assert!(copysign::scalar(1.0f32, -0.0) == -1.0 && copysign::scalar(1.0f32, -f32::NAN) == -1.0);
+        assert!(nextafter::scalar(0.0f32, -0.0).is_sign_negative());
+        let x = StridedBuffer::from_vec(vec![3u8], &[1]).unwrap();
+        assert_eq!(copysign(&x, -1).unwrap().to_vec::<f32>().unwrap(), [-3.0]);
+    }
+
+    #[test]
+    fn the_step_function_is_zero_for_nan() {
+        let values = [-1.0, 0.0, 2.0, f64::NAN].map(|x| heaviside::scalar(x, 0.5));
+        assert_eq!(values, [0.0, 0.5, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn a_bool_factor_is_for_bool_results() {
+        let x = StridedBuffer::from_vec(vec![1i32], &[1]).unwrap();
+        assert_eq!(add_scaled(&x, &x, true).unwrap_err().kind(), ErrorKind::Value);
+        let x = StridedBuffer::from_vec(vec![true], &[1]).unwrap();
+        assert_eq!(add_scaled(&x, &x, true).unwrap().to_vec::<bool>().unwrap(), [true]);
+    }
+
+    #[test]
+    fn the_outer_product_goes_over_rows_and_columns() {
+        let x = StridedBuffer::from_vec(vec![f32::NAN; 6], &[2, 3]).unwrap();
+        let a = StridedBuffer::from_vec(vec![1.0f32, 2.0], &[2]).unwrap();
+        let b = StridedBuffer::from_vec(vec![1.0f32, 10.0, 100.0], &[3]).unwrap();
+        let result = addr(&x, &a, &b, 0, 0.5).unwrap().to_vec::<f32>().unwrap();
+        assert_eq!(result, [0.5, 5.0, 50.0, 1.0, 10.0, 100.0]);
+        assert_eq!(addr(&x, &x, &b, 0, 1).unwrap_err().kind(), ErrorKind::Shape);
+    }
+
+    #[test]
+    fn normalization_runs_along_axis_1() {
+        let x = StridedBuffer::from_vec(vec![1.0f32, 2.0, 3.0, 4.0], &[1, 2, 2]).unwrap();
+        let mean = StridedBuffer::from_vec(vec![1.0f32, 3.0], &[2]).unwrap();
+        let invstd = StridedBuffer::from_vec(vec![1.0f32, 10.0], &[2]).unwrap();
+        let result = batch_norm_elemt(&x, None, Some(&mean), &mean, &invstd).unwrap();
+        assert_eq!(result.to_vec::<f32>().unwrap(), [1.0, 2.0, 3.0, 13.0]);
+        let long = StridedBuffer::from_vec(vec![1.0f32; 3], &[3]).unwrap();
+        assert_eq!(batch_norm_elemt(&x, None, None, &long, &invstd).unwrap_err().kind(), ErrorKind::Shape);
+    }
 }

@@ -3,6 +3,7 @@
 //! Operands are joined first, so that u8 meets i8 in i16. A number meets an integer buffer with its exact value,
 //! a float buffer in the computation dtype.
 
+use crate::check;
 use crate::prelude::*;
 
 /// x = y; false for NaN; −0 = 0.
@@ -16,6 +17,7 @@ pub fn eq<T: Number>(input: T, other: T) -> bool {
 /// x ≠ y; true for NaN.
 ///
 /// Matches `torch.ne`; an integer number outside the dtype's range keeps its value here.
+#[doc(alias = "not_equal")]
 #[pointwise_dynamic(promote = always_bool(input, other), dtypes(bool, int, float, complex), numbers = exact)]
 pub fn ne<T: Number>(input: T, other: T) -> bool {
     input != other
@@ -24,6 +26,7 @@ pub fn ne<T: Number>(input: T, other: T) -> bool {
 /// x < y; false for NaN.
 ///
 /// Matches `torch.lt`; an integer number outside the dtype's range keeps its value here.
+#[doc(alias = "less")]
 #[pointwise_dynamic(promote = always_bool(input, other), dtypes(bool, int, float), numbers = exact)]
 pub fn lt<T: Real>(input: T, other: T) -> bool {
     input < other
@@ -32,6 +35,7 @@ pub fn lt<T: Real>(input: T, other: T) -> bool {
 /// x ≤ y; false for NaN.
 ///
 /// Matches `torch.le`; an integer number outside the dtype's range keeps its value here.
+#[doc(alias = "less_equal")]
 #[pointwise_dynamic(promote = always_bool(input, other), dtypes(bool, int, float), numbers = exact)]
 pub fn le<T: Real>(input: T, other: T) -> bool {
     input <= other
@@ -40,6 +44,7 @@ pub fn le<T: Real>(input: T, other: T) -> bool {
 /// x > y; false for NaN.
 ///
 /// Matches `torch.gt`; an integer number outside the dtype's range keeps its value here.
+#[doc(alias = "greater")]
 #[pointwise_dynamic(promote = always_bool(input, other), dtypes(bool, int, float), numbers = exact)]
 pub fn gt<T: Real>(input: T, other: T) -> bool {
     input > other
@@ -48,9 +53,43 @@ pub fn gt<T: Real>(input: T, other: T) -> bool {
 /// x ≥ y; false for NaN.
 ///
 /// Matches `torch.ge`; an integer number outside the dtype's range keeps its value here.
+#[doc(alias = "greater_equal")]
 #[pointwise_dynamic(promote = always_bool(input, other), dtypes(bool, int, float), numbers = exact)]
 pub fn ge<T: Real>(input: T, other: T) -> bool {
     input >= other
+}
+
+/// Tolerances are not negative.
+fn tolerances(numbers: &[Option<Scalar>], _: DType) -> Result<()> {
+    for (position, name) in [(2, "rtol"), (3, "atol")] {
+        if let Some(tolerance) = check::number(numbers, position)
+            && (tolerance.is_nan() || tolerance < 0.0)
+        {
+            return check::refuse(format!("`{name}` = {tolerance} is negative or NaN; pass 0 or more"));
+        }
+    }
+    Ok(())
+}
+
+/// x = y, or |x − y| finite and ≤ atol + |rtol·y|, or both NaN and `equal_nan`.
+///
+/// The difference of integers is exact; differences are compared in f64.
+///
+/// Matches `torch.isclose`; dtypes promote here.
+#[pointwise_dynamic(promote = always_bool(input, other), dtypes(bool, int, float), check = tolerances)]
+pub fn isclose<T: Real>(
+    input: T,
+    other: T,
+    #[param] rtol: f64,
+    #[param] atol: f64,
+    #[param] equal_nan: bool,
+) -> bool {
+    let gap = if input < other { other - input } else { input - other };
+    // A difference that is too great for a signed integer wrapped once.
+    let wrapped = if gap < 0 { 2.0 * (T::MAX as f64 + 1.0) } else { 0.0 };
+    let distance = gap as f64 + wrapped;
+    let near = distance <= atol + (rtol * other as f64).abs() && gap <= T::MAX;
+    input == other || near || equal_nan && input.is_nan() && other.is_nan()
 }
 
 /// x is NaN; complex: either part is.
@@ -59,4 +98,98 @@ pub fn ge<T: Real>(input: T, other: T) -> bool {
 #[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float, complex))]
 pub fn isnan<T: Number>(input: T) -> bool {
     input != input
+}
+
+/// x is ∞ or −∞.
+///
+/// Matches `torch.isinf`.
+#[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float))]
+pub fn isinf<T: Real>(input: T) -> bool {
+    input > T::MAX || input < T::MIN
+}
+
+/// x is neither infinite nor NaN.
+///
+/// Matches `torch.isfinite`.
+#[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float))]
+pub fn isfinite<T: Real>(input: T) -> bool {
+    T::MIN <= input && input <= T::MAX
+}
+
+/// x is ∞.
+///
+/// Matches `torch.isposinf`.
+#[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float))]
+pub fn isposinf<T: Real>(input: T) -> bool {
+    input > T::MAX
+}
+
+/// x is −∞.
+///
+/// Matches `torch.isneginf`.
+#[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float))]
+pub fn isneginf<T: Real>(input: T) -> bool {
+    input < T::MIN
+}
+
+/// True: a number of a real dtype has no imaginary part.
+///
+/// Matches `torch.isreal` on real dtypes.
+#[expect(unused_variables, reason = "the answer follows from the dtype")]
+#[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float))]
+pub fn isreal<T: Real>(input: T) -> bool {
+    true
+}
+
+/// The sign bit of a float as stored, that of NaN and −0 too; x < 0 for an integer.
+///
+/// Matches `torch.signbit`.
+#[pointwise_dynamic(promote = always_bool(input), compute = storage, dtypes(int, float))]
+pub fn signbit<T: Bits>(input: T) -> bool {
+    input.is_sign_negative()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn infinities_are_close_to_themselves_only() {
+        let close = |x: f32, y| isclose::scalar(x, y, 1e-5, f64::INFINITY, false);
+        assert!(close(f32::INFINITY, f32::INFINITY) && !close(f32::INFINITY, 1.0) && close(0.0, 1.0));
+        assert!(!close(f32::NAN, f32::NAN) && isclose::scalar(f32::NAN, f32::NAN, 0.0, 0.0, true));
+    }
+
+    #[test]
+    fn distances_of_integers_do_not_wrap() {
+        assert!(!isclose::scalar(i8::MIN, i8::MAX, 0.0, 254.5, false));
+        assert!(isclose::scalar(i8::MIN, i8::MAX, 0.0, 255.0, false));
+        assert!(!isclose::scalar(i64::MIN, i64::MAX, 0.0, 1e19, false));
+        assert!(isclose::scalar(i64::MAX, i64::MAX - 1, 0.0, 1.0, false));
+        assert!(!isclose::scalar(u64::MAX, u64::MAX - 2, 0.0, 1.0, false));
+    }
+
+    #[test]
+    fn negative_tolerances_are_refused() {
+        let x = StridedBuffer::from_vec(vec![1.0f32], &[1]).unwrap();
+        for (rtol, atol) in [(-1.0, 0.0), (0.0, f64::NAN)] {
+            assert_eq!(isclose(&x, &x, rtol, atol, false).unwrap_err().kind(), ErrorKind::Value);
+        }
+    }
+
+    #[test]
+    fn infinities_are_found_in_the_stored_dtype() {
+        let tests =
+            |x: f64| (isinf::scalar(x), isfinite::scalar(x), isposinf::scalar(x), isneginf::scalar(x));
+        assert_eq!(tests(1e300), (false, true, false, false));
+        assert_eq!(tests(f64::INFINITY), (true, false, true, false));
+        assert_eq!(tests(f64::NEG_INFINITY), (true, false, false, true));
+        assert_eq!(tests(f64::NAN), (false, false, false, false));
+        assert!(isfinite::scalar(u8::MAX) && !isinf::scalar(true));
+    }
+
+    #[test]
+    fn sign_bits_of_zero_and_nan_are_seen() {
+        assert!(signbit::scalar(-0.0f64) && signbit::scalar(-f32::NAN) && !signbit::scalar(3u8));
+    }
 }

@@ -1,14 +1,59 @@
-//! Hyperbolic functions.
+//! Hyperbolic functions. Integers become floats first.
 
 use crate::prelude::*;
 
+/// The hyperbolic sine, finite as long as the result is; −0 → −0.
+///
+/// Matches `torch.sinh`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+pub fn sinh<T: Analytic>(input: T) -> T {
+    input.sinh()
+}
+
+/// The hyperbolic cosine, finite as long as the result is.
+///
+/// Matches `torch.cosh`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+pub fn cosh<T: Analytic>(input: T) -> T {
+    input.cosh()
+}
+
 /// The hyperbolic tangent; ±∞ → ±1; −0 → −0.
 ///
-/// Integers become floats first. Matches `torch.tanh`.
+/// Matches `torch.tanh`.
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
 pub fn tanh<T: Analytic>(input: T) -> T {
     input.tanh()
 }
+
+/// The inverse hyperbolic sine, accurate for great and small x; −0 → −0.
+///
+/// Matches `torch.asinh`.
+#[doc(alias = "arcsinh")]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+pub fn asinh<T: Analytic>(input: T) -> T {
+    input.asinh()
+}
+
+/// The inverse hyperbolic cosine; 1 → 0, below → NaN.
+///
+/// Matches `torch.acosh`.
+#[doc(alias = "arccosh")]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+pub fn acosh<T: Analytic>(input: T) -> T {
+    input.acosh()
+}
+
+/// The inverse hyperbolic tangent; ±1 → ±∞, beyond → NaN; −0 → −0.
+///
+/// Matches `torch.atanh`.
+#[doc(alias = "arctanh")]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+pub fn atanh<T: Analytic>(input: T) -> T {
+    input.atanh()
+}
+
+// Gradients under PyTorch's names.
 
 /// dz · (1 − y²): the gradient of `tanh` from its result.
 ///
@@ -16,4 +61,17 @@ pub fn tanh<T: Analytic>(input: T) -> T {
 #[pointwise_dynamic(promote = default(grad_output, output))]
 pub fn tanh_backward<T: Float>(grad_output: T, output: T) -> T {
     grad_output * (1 - output * output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_finite_to_the_limit() {
+        assert!(sinh::scalar(89.4159f32).is_finite() && cosh::scalar(-710.4758f64).is_finite());
+        assert!((asinh::scalar(1e20f32) - 46.744849).abs() < 1e-5);
+        assert_eq!((tanh::scalar(f32::INFINITY), acosh::scalar(1.0f32)), (1.0, 0.0));
+        assert!(atanh::scalar(1.0f32).is_infinite() && acosh::scalar(0.5f32).is_nan());
+    }
 }

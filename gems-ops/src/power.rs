@@ -31,11 +31,50 @@ fn integer_exponent(numbers: &[Option<Scalar>], common: DType) -> Result<()> {
 
 /// xʸ.
 ///
-/// Integers: exact modulo 2^width; a negative exponent gives 1 for 1, ±1 for −1, else 0. Floats: C99 Annex F.
+/// Integers: exact modulo 2^width; a negative exponent gives 1 for 1, ±1 for −1, else 0. Bool to a
+/// bool: x or not y. Floats: C99 Annex F.
 ///
 /// Matches `torch.pow`; a number ±½ has no special values of its own here.
 #[pointwise_dynamic(promote = default(input, exponent), dtypes(bool, int, float, complex), vote(input),
     check = integer_exponent)]
 pub fn pow<T: Number>(input: T, exponent: T) -> T {
     input.pow(exponent)
+}
+
+/// xʸ computed in f64 whatever the operands are; a negative x with a fractional y gives NaN.
+///
+/// Matches `torch.float_power` on real dtypes.
+#[pointwise_dynamic(
+    vote(input), accepts(input = bool | int | float, exponent = bool | int | float)
+)]
+pub fn float_power(input: f64, exponent: f64) -> f64 {
+    input.pow(exponent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_values_of_powers_are_those_of_c99() {
+        assert_eq!((pow::scalar(1.0, f64::NAN), pow::scalar(f64::NAN, 0.0)), (1.0, 1.0));
+        assert_eq!((pow::scalar(-1.0, f64::INFINITY), pow::scalar(-0.0, -1.0)), (1.0, f64::NEG_INFINITY));
+        assert_eq!((pow::scalar(10.0f32, 7.0), pow::scalar(3u8, 7)), (1e7, 139));
+        assert_eq!((pow::scalar(0, -1), pow::scalar(1, -5), pow::scalar(-1, -5)), (0, 1, -1));
+    }
+
+    #[test]
+    fn float_power_computes_in_f64() {
+        let x = StridedBuffer::from_vec(vec![2i32, -2], &[2]).unwrap();
+        assert_eq!(float_power(&x, -1).unwrap().to_vec::<f64>().unwrap(), [0.5, -0.5]);
+        assert!(float_power(&x, 0.5).unwrap().to_vec::<f64>().unwrap()[1].is_nan());
+        let negative = pow(&x, -1).unwrap_err();
+        assert_eq!(negative.kind(), ErrorKind::Value);
+    }
+
+    #[test]
+    fn roots_keep_the_sign_of_zero() {
+        assert!(sqrt::scalar(-0.0f32).is_sign_negative() && sqrt::scalar(-1.0f32).is_nan());
+        assert_eq!((rsqrt::scalar(-0.0), rsqrt::scalar(f64::INFINITY)), (f64::NEG_INFINITY, 0.0));
+    }
 }

@@ -1,10 +1,10 @@
-//! Circular functions; angles in radians.
+//! Circular functions; angles in radians. Integers become floats first.
 
 use crate::prelude::*;
 
 /// The sine, reduced exactly for every finite x; ±∞ → NaN; −0 → −0.
 ///
-/// Integers become floats first. Matches `torch.sin`.
+/// Matches `torch.sin`.
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
 pub fn sin<T: Analytic>(input: T) -> T {
     input.sin()
@@ -12,8 +12,116 @@ pub fn sin<T: Analytic>(input: T) -> T {
 
 /// The cosine, reduced exactly for every finite x; ±∞ → NaN.
 ///
-/// Integers become floats first. Matches `torch.cos`.
+/// Matches `torch.cos`.
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
 pub fn cos<T: Analytic>(input: T) -> T {
     input.cos()
+}
+
+/// The tangent, reduced exactly for every finite x; ±∞ → NaN; −0 → −0.
+///
+/// Matches `torch.tan`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+pub fn tan<T: Analytic>(input: T) -> T {
+    input.tan()
+}
+
+/// The inverse sine; NaN beyond ±1; −0 → −0.
+///
+/// Matches `torch.asin`.
+#[doc(alias = "arcsin")]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+pub fn asin<T: Analytic>(input: T) -> T {
+    input.asin()
+}
+
+/// The inverse cosine; NaN beyond ±1.
+///
+/// Matches `torch.acos`.
+#[doc(alias = "arccos")]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+pub fn acos<T: Analytic>(input: T) -> T {
+    input.acos()
+}
+
+/// The inverse tangent; ±∞ → ±π/2; −0 → −0.
+///
+/// Matches `torch.atan`.
+#[doc(alias = "arctan")]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+pub fn atan<T: Analytic>(input: T) -> T {
+    input.atan()
+}
+
+/// The angle of the point (other, input), from −π to π; zeros and infinities as in C99.
+///
+/// Matches `torch.atan2`.
+#[doc(alias = "arctan2")]
+#[pointwise_dynamic(promote = int_to_float(input, other), dtypes(bool, int, float))]
+pub fn atan2<T: Float>(input: T, other: T) -> T {
+    input.atan2(other)
+}
+
+/// sin(πx)/(πx); 1 at 0, exactly 0 at the other whole numbers and at ±∞.
+///
+/// Matches `torch.sinc` on real dtypes, which gives 4e−17 at whole numbers and NaN at ±∞.
+#[doc(alias = "special_sinc")]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn sinc<T: Float>(input: T) -> T {
+    if input == 0 {
+        1
+    } else if input.is_infinite() {
+        0
+    } else {
+        input.sin_pi() / (T::PI * input)
+    }
+}
+
+/// x·π/180.
+///
+/// Matches `torch.deg2rad`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn deg2rad<T: Float>(input: T) -> T {
+    input * 0.017453292519943295
+}
+
+/// x·180/π.
+///
+/// Matches `torch.rad2deg`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+pub fn rad2deg<T: Float>(input: T) -> T {
+    input * 57.29577951308232
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn great_angles_are_reduced_exactly() {
+        assert_eq!((sin::scalar(1e22f64), tan::scalar(-0.0f64).to_bits()), (-0.8522008497671888, 1 << 63));
+    }
+
+    #[test]
+    fn quadrants_are_those_of_c99() {
+        use std::f64::consts::PI;
+        assert_eq!((atan2::scalar(0.0, -0.0), atan2::scalar(-0.0, -1.0)), (PI, -PI));
+        assert_eq!(atan2::scalar(f64::INFINITY, f64::INFINITY), PI / 4.0);
+    }
+
+    #[test]
+    fn sinc_vanishes_at_whole_numbers() {
+        assert_eq!(sinc::scalar(0.0f32), 1.0);
+        for x in [1.0, -2.0, 1e30, f32::INFINITY] {
+            assert_eq!(sinc::scalar(x), 0.0, "{x}");
+        }
+    }
+
+    #[test]
+    fn half_a_turn_is_180_degrees() {
+        assert_eq!(
+            (rad2deg::scalar(std::f64::consts::PI), deg2rad::scalar(180.0)),
+            (180.0, std::f64::consts::PI)
+        );
+    }
 }

@@ -76,7 +76,7 @@ fn erfcx_f64(x: f64) -> f64 {
         return f64::INFINITY;
     }
     let z = x.abs();
-    let right = if z > 1e7 {
+    let right = if z > 5e7 {
         0.5 * f64::FRAC_2_SQRT_PI / z
     } else {
         tables::erfcx((z - 3.75) / (z + 3.75)) / (1.0 + 2.0 * z)

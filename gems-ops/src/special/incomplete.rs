@@ -80,16 +80,17 @@ fn upper_inside(a: f64, x: f64) -> f64 {
     if x > 1.1 {
         if x < a { 1.0 - lower_series(a, x) } else { upper_fraction(a, x) }
     } else {
-        let mostly_lower = if x <= 0.5 { -0.4 < a * x.ln() } else { 1.1 * x < a };
+        let mostly_lower = if x <= 0.5 { a * x.ln() < -0.4 } else { 1.1 * x < a };
         if mostly_lower { 1.0 - lower_series(a, x) } else { upper_small(a, x) }
     }
 }
 
-/// ln(1 + μ) − μ, relative to the result.
+/// ln(x/a) − μ with μ = (x − a)/a, relative to the result.
 #[device_fn]
-fn ln_1p_less(mu: f64) -> f64 {
+fn ln_ratio_less(a: f64, x: f64) -> f64 {
+    let mu = (x - a) / a;
     if mu.abs() > 0.5 {
-        return mu.ln_1p() - mu;
+        return (x / a).ln() - mu;
     }
     let r = mu / (2.0 + mu);
     let y = r * r;
@@ -108,7 +109,7 @@ fn prefactor(a: f64, x: f64) -> f64 {
     if a < 10.0 {
         return x.pow(a) * (-x).exp() / (a + 1.0).tgamma();
     }
-    let exponent = a * ln_1p_less((x - a) / a) - tables::stirling(1.0 / (a * a)) / a;
+    let exponent = a * ln_ratio_less(a, x) - tables::stirling(1.0 / (a * a)) / a;
     exponent.exp() / (2.0 * f64::PI * a).sqrt()
 }
 
@@ -164,7 +165,7 @@ fn upper_small(a: f64, x: f64) -> f64 {
 #[device_fn]
 fn temme(a: f64, x: f64, side: f64) -> f64 {
     let mu = (x - a) / a;
-    let phi = -ln_1p_less(mu);
+    let phi = -ln_ratio_less(a, x);
     let eta = (2.0 * phi).sqrt().copysign(mu);
     let inverse = 1.0 / a;
     let mut series = tables::temme_8(eta);

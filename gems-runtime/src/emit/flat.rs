@@ -52,7 +52,10 @@ pub(super) fn write(
 
     text.line(&format!("extern \"C\" __global__ void __launch_bounds__({threads})"));
     text.block(&format!("{entry}({})", operands.signature(spec)), |text| {
-        text.line(&format!("// A thread takes {vectors} vectors of {width} elements, {} apart.", width * threads));
+        text.line(&format!(
+            "// A thread takes {vectors} vectors of {width} elements, {} apart.",
+            width * threads
+        ));
         text.line(&format!("const u64 first = u64(blockIdx.x) * {per_block} + threadIdx.x * {width};"));
         if peeled {
             text.line("// The index counts from the aligned vector in which the first output begins.");
@@ -94,13 +97,16 @@ impl Transfer<'_> {
     fn vector(&self, uses: &mut Uses, direction: Direction, width: u32) -> String {
         let Transfer { memory_type, pointer, held, .. } = self;
         let (piece, line) = match (direction, self.aligned) {
-            (Direction::Load, true) => {
-                ("load_whole", format!("{held}[v] = math::load_whole<{memory_type}, {width}>({pointer} + i);"))
-            }
+            (Direction::Load, true) => (
+                "load_whole",
+                format!("{held}[v] = math::load_whole<{memory_type}, {width}>({pointer} + i);"),
+            ),
             (Direction::Load, false) => {
                 ("load_any", format!("{held}[v] = math::load_any<{memory_type}, {width}>({pointer} + i);"))
             }
-            (Direction::Store, true) => ("store_whole", format!("math::store_whole({pointer} + i, {held}[v]);")),
+            (Direction::Store, true) => {
+                ("store_whole", format!("math::store_whole({pointer} + i, {held}[v]);"))
+            }
             (Direction::Store, false) => ("store_any", format!("math::store_any({pointer} + i, {held}[v]);")),
         };
         uses.require(piece, []);
@@ -117,7 +123,13 @@ impl Transfer<'_> {
 }
 
 /// Vectors in whole blocks, single elements in the others.
-fn transfer(text: &mut Writer, uses: &mut Uses, shape: Shape, direction: Direction, transfers: &[Transfer<'_>]) {
+fn transfer(
+    text: &mut Writer,
+    uses: &mut Uses,
+    shape: Shape,
+    direction: Direction,
+    transfers: &[Transfer<'_>],
+) {
     if transfers.is_empty() {
         return;
     }

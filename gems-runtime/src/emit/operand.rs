@@ -162,7 +162,9 @@ pub(super) fn declare_held(
     width: u32,
     vectors: u32,
 ) {
-    for (input, operand) in spec.inputs.iter().zip(&operands.inputs).filter(|(input, _)| has_strides(input.access)) {
+    for (input, operand) in
+        spec.inputs.iter().zip(&operands.inputs).filter(|(input, _)| has_strides(input.access))
+    {
         let ty = memory_type(input.stored);
         text.line(&format!("math::vec<{ty}, {width}> {}[{vectors}] = {{}};", operand.held));
     }

@@ -39,7 +39,8 @@ pub(super) fn write(
     declare_axes(text, spec, &operands, rank, index, &["inner"]);
     // Rows of the first output begin between aligned vectors.
     let first = spec.outputs.first().zip(operands.outputs.first());
-    let shifted = first.filter(|(output, _)| width > 1 && output.access == Access::Contiguous { aligned: false });
+    let shifted =
+        first.filter(|(output, _)| width > 1 && output.access == Access::Contiguous { aligned: false });
     let last = rank.saturating_sub(1);
     let place = |text: &mut Writer| {
         text.line(&format!("const {unsigned} unit = first + v * {threads};"));
@@ -74,7 +75,9 @@ pub(super) fn write(
 
     text.line(&format!("extern \"C\" __global__ void __launch_bounds__({threads})"));
     text.block(&format!("{entry}({})", operands.signature(spec)), |text| {
-        text.line(&format!("// A thread takes {vectors} vectors of {width} elements, {threads} vectors apart."));
+        text.line(&format!(
+            "// A thread takes {vectors} vectors of {width} elements, {threads} vectors apart."
+        ));
         text.line(&format!("const {unsigned} first = {unsigned}(blockIdx.x) * {per_block} + threadIdx.x;"));
         for line in single_loads(&operands, spec, uses) {
             text.line(&line);
@@ -250,7 +253,14 @@ impl Row {
         text.line(&line);
     }
 
-    fn store_one(&self, text: &mut Writer, uses: &mut Uses, access: Access, is_aligned: bool, operand: &Operand) {
+    fn store_one(
+        &self,
+        text: &mut Writer,
+        uses: &mut Uses,
+        access: Access,
+        is_aligned: bool,
+        operand: &Operand,
+    ) {
         let Row { width, .. } = self;
         let Operand { name, held, row, .. } = operand;
         let mut store = |aligned: bool, to: &str, vector: &str| {

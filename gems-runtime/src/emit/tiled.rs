@@ -78,9 +78,7 @@ pub(super) fn write(
         .map(|input| input.access)
         .zip(&operands.inputs)
         .chain(spec.outputs.iter().map(|output| output.access).zip(&operands.outputs))
-        .filter(|(access, _)| {
-            !matches!(access, Access::Value | Access::Single | Access::Tiled { .. })
-        })
+        .filter(|(access, _)| !matches!(access, Access::Value | Access::Single | Access::Tiled { .. }))
         .map(|(_, operand)| operand)
         .collect();
     // The vector `v` of a thread in the tile: `across / width` vectors a row.
@@ -100,10 +98,16 @@ pub(super) fn write(
 
     text.line(&format!("extern \"C\" __global__ void __launch_bounds__({threads})"));
     text.block(&format!("{entry}({})", operands.signature(spec)), |text| {
-        text.line(&format!("// A block takes a tile of {down} × {across} elements, a thread {vectors} vectors of {width}."));
+        text.line(&format!(
+            "// A block takes a tile of {down} × {across} elements, a thread {vectors} vectors of {width}."
+        ));
         for turned in &turned {
             let tile = &turned.operand.tile;
-            text.line(&format!("alignas(16) __shared__ unsigned char {tile}_bytes[sizeof({}) * {}];", turned.ty, across * down));
+            text.line(&format!(
+                "alignas(16) __shared__ unsigned char {tile}_bytes[sizeof({}) * {}];",
+                turned.ty,
+                across * down
+            ));
             text.line(&format!("{0}* const {tile} = reinterpret_cast<{0}*>({tile}_bytes);", turned.ty));
         }
         decode(text, &format!("{unsigned}(blockIdx.x)"), rank, index);
@@ -154,7 +158,11 @@ impl Turned<'_> {
     fn place(&self, text: &mut Writer, shape: Shape) {
         let Shape { across, threads, .. } = shape;
         text.line(&format!("const u32 s = r * {threads} + threadIdx.x;"));
-        text.line(&format!("const u32 a = s / 8 % {across}, b = (s / {} * 8 + s % 8) * {};", 8 * across, self.width));
+        text.line(&format!(
+            "const u32 a = s / 8 % {across}, b = (s / {} * 8 + s % 8) * {};",
+            8 * across,
+            self.width
+        ));
     }
 
     fn load(&self, text: &mut Writer, uses: &mut Uses, shape: Shape) {

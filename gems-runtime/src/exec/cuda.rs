@@ -3,8 +3,8 @@
 
 use super::Call;
 use crate::buffer::{Storage, StridedBuffer};
-use crate::device::Device;
 use crate::compile::{self, SingleFlight};
+use crate::device::Device;
 use crate::device::cuda::{Context, DeviceMemory, Function, Stream};
 use crate::emit::{self, Packed, Parameter};
 use crate::error::{Error, ErrorKind, Result};

@@ -80,7 +80,8 @@ impl Prepared {
             Operand::Scalar(number) => *number,
             Operand::Buffer(_) => Scalar::I64(0),
         };
-        let values = operands.iter().zip(&program.inputs).map(|(operand, input)| number(operand).store(input.dtype));
+        let values =
+            operands.iter().zip(&program.inputs).map(|(operand, input)| number(operand).store(input.dtype));
         let values = values.collect();
         let plan = {
             let requested_inputs = inputs.iter().zip(&program.inputs).map(|(buffer, input)| RequestedInput {

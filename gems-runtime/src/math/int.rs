@@ -103,6 +103,16 @@ macro_rules! integer {
             fn abs(self) -> $ty {
                 self.magnitude()
             }
+
+            #[inline(always)]
+            fn re(self) -> $ty {
+                self
+            }
+
+            #[inline(always)]
+            fn im(self) -> $ty {
+                0
+            }
         }
 
         impl Real for $ty {
@@ -257,6 +267,16 @@ impl Number for bool {
     #[inline(always)]
     fn abs(self) -> bool {
         self
+    }
+
+    #[inline(always)]
+    fn re(self) -> bool {
+        self
+    }
+
+    #[inline(always)]
+    fn im(self) -> bool {
+        false
     }
 }
 

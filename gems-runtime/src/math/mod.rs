@@ -44,6 +44,16 @@ pub trait Number: Element {
     fn pow(self, exponent: Self) -> Self;
     /// |x|: clears the sign bit of floats; MIN stays MIN for integers; hypot of the parts for complex.
     fn abs(self) -> Self::Real;
+    /// The real part; a real number itself.
+    fn re(self) -> Self::Real;
+    /// The imaginary part; 0 of a real number.
+    fn im(self) -> Self::Real;
+    /// The complex conjugate; a real number itself.
+    #[must_use]
+    #[inline(always)]
+    fn conj(self) -> Self {
+        self
+    }
 }
 
 /// Bool, integers and real floats: ordered numbers.
@@ -89,7 +99,8 @@ pub trait Int: Real {
     fn not(self) -> Self;
     /// Left shift; 0 if the count is negative or not less than the width.
     fn shl(self, count: Self) -> Self;
-    /// Right shift, arithmetic for signed types; sign fill if the count is negative or not less than the width.
+    /// Right shift, arithmetic for signed types; sign fill if the count is negative or not less than the
+    /// width.
     fn shr(self, count: Self) -> Self;
     /// Number of one bits.
     fn count_ones(self) -> u32;
@@ -104,6 +115,8 @@ pub trait Int: Real {
 pub trait Analytic: Number {
     /// The value nearest to a float literal.
     fn from_float(value: f64) -> Self;
+    /// The angle of the complex plane, in (−π, π]; of a real number π below 0, else 0, or NaN.
+    fn arg(self) -> Self::Real;
     fn recip(self) -> Self;
     fn sqrt(self) -> Self;
     /// 1/√x.
@@ -148,6 +161,8 @@ pub trait Float: Real + Analytic {
     const FRAC_2_SQRT_PI: Self;
     const FRAC_PI_2: Self;
 
+    /// The complex number with this real part.
+    fn to_complex(self, im: Self) -> Self::Complex;
     fn floor(self) -> Self;
     fn ceil(self) -> Self;
     fn trunc(self) -> Self;

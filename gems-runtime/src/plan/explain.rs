@@ -12,7 +12,11 @@ pub fn explain(plan: &Plan) -> String {
     let _ = writeln!(text, "kernel   {spec}");
     let _ = match spec.class {
         Class::Flat { width, vectors, peeled, .. } => {
-            let head = if peeled { "\npeeled   the first vector is a part: the first output begins between two" } else { "" };
+            let head = if peeled {
+                "\npeeled   the first vector is a part: the first output begins between two"
+            } else {
+                ""
+            };
             writeln!(
                 text,
                 "class    flat: every buffer is contiguous along one merged axis, or a single element\n\

@@ -6,6 +6,7 @@
 
 mod explain;
 mod infer;
+mod overlap;
 pub mod policy;
 mod preview;
 mod program;
@@ -14,6 +15,7 @@ mod spec;
 
 pub use explain::explain;
 pub use infer::{Argument, Inference, Input, Outputs, Source, arguments, infer};
+pub use overlap::{Placed, check_outputs, sharing};
 pub use preview::{preview, representative};
 pub use program::{Arg, Node, NodeResult, Program, ProgramInput, ProgramOutput, ValueRef};
 pub use schedule::{

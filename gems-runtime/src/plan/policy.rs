@@ -160,7 +160,10 @@ mod tests {
             for turned in [narrowest, 2 * narrowest, 16, 32, 48] {
                 for width in [1, 2, 4, 8, 16] {
                     let tile = tile(&machine, narrowest, turned.max(narrowest), width);
-                    assert!(tile.across * tile.down * turned <= TILE_BYTES, "{narrowest} {turned} {width}: {tile:?}");
+                    assert!(
+                        tile.across * tile.down * turned <= TILE_BYTES,
+                        "{narrowest} {turned} {width}: {tile:?}"
+                    );
                     assert!(tile.down >= 8 && tile.across >= width && tile.threads >= 32);
                 }
             }

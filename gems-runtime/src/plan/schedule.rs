@@ -91,9 +91,10 @@ pub fn schedule(
         RequestedInput { placement, chain: [stored, joined, input.lane] }
     });
     let dtypes = inference.outputs.iter().zip(&inference.results);
-    let outputs = op.outputs.iter().zip(outputs).zip(dtypes).map(|((output, &placement), (meta, &result))| {
-        RequestedOutput { placement, chain: [output.ty.resolve(inference.compute), result, meta.dtype] }
-    });
+    let outputs =
+        op.outputs.iter().zip(outputs).zip(dtypes).map(|((output, &placement), (meta, &result))| {
+            RequestedOutput { placement, chain: [output.ty.resolve(inference.compute), result, meta.dtype] }
+        });
     schedule_request(
         machine,
         Request {
@@ -147,7 +148,8 @@ fn plan(machine: &Machine, request: Request<'_>) -> Result<Plan> {
         class,
         disjoint: request.disjoint,
     };
-    let lead = if matches!(class, Class::Flat { peeled: true, .. }) { operands.lead(class.width()) } else { 0 };
+    let lead =
+        if matches!(class, Class::Flat { peeled: true, .. }) { operands.lead(class.width()) } else { 0 };
     let units = operands.units(class);
     let total = match class {
         Class::Flat { .. } => numel as u64 + u64::from(lead),
@@ -306,7 +308,11 @@ impl Operands {
 
     fn rows(&self, machine: &Machine) -> Class {
         let steps_by_one = |operand: &Operand| operand.inner().unsigned_abs() == 1;
-        let mut width = if self.all().any(steps_by_one) { self.width(|o| o.address.is_some() && !o.is_single()) } else { 1 };
+        let mut width = if self.all().any(steps_by_one) {
+            self.width(|o| o.address.is_some() && !o.is_single())
+        } else {
+            1
+        };
         // At least three quarters of the elements of all vectors must be in their rows.
         while width > 1 && self.inner_extent() * 4 < self.row_units(width) * width as usize * 3 {
             width /= 2;
@@ -316,7 +322,8 @@ impl Operands {
         let by_elements = self.inputs.iter().any(|input| input.inner().unsigned_abs() > 1) || width == 1;
         let reach = if by_elements { Reach::Elements } else { Reach::Vectors };
         let launch = policy::launch(machine, reach, self.loaded_bytes() * width, n_vectors);
-        let ragged = width > 1 && (self.shifts_rows(width) || !self.inner_extent().is_multiple_of(width as usize));
+        let ragged =
+            width > 1 && (self.shifts_rows(width) || !self.inner_extent().is_multiple_of(width as usize));
         Class::Rows {
             rank: self.rank(),
             index: self.index(),
@@ -330,7 +337,8 @@ impl Operands {
     fn tiled(&self, machine: &Machine) -> Class {
         let width = self.width(|operand| operand.address.is_some() && !operand.is_single());
         let turned = self.inputs.iter().filter(|input| self.is_turned(input)).map(|input| input.size);
-        let (narrowest, bytes) = turned.fold((VECTOR_BYTES, 0), |(low, sum), size| (low.min(size), sum + size));
+        let (narrowest, bytes) =
+            turned.fold((VECTOR_BYTES, 0), |(low, sum), size| (low.min(size), sum + size));
         let tile = policy::tile(machine, narrowest, bytes, width);
         Class::Tiled {
             rank: self.rank(),
@@ -367,7 +375,8 @@ impl Operands {
 
     fn is_turned(&self, input: &Operand) -> bool {
         let next = self.inner_axis().wrapping_sub(1);
-        input.inner().unsigned_abs() > 1 && input.strides.get(next).is_some_and(|stride| stride.unsigned_abs() == 1)
+        input.inner().unsigned_abs() > 1
+            && input.strides.get(next).is_some_and(|stride| stride.unsigned_abs() == 1)
     }
 
     /// Elements from the aligned vector in which the first output begins to its first element, if whole elements lie
@@ -440,7 +449,8 @@ impl Operands {
             }
             Class::Rows { .. } | Class::Tiled { .. } => {
                 // Vectors of rows that begin anywhere are aligned for the first output alone.
-                let fixed = matches!(class, Class::Tiled { .. }) || is_first_output || !self.shifts_rows(width);
+                let fixed =
+                    matches!(class, Class::Tiled { .. }) || is_first_output || !self.shifts_rows(width);
                 let aligned = |before| width == 1 || (fixed && operand.is_aligned(width, before, inner));
                 match operand.inner() {
                     1 => Access::Contiguous { aligned: aligned(0) },

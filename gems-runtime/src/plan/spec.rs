@@ -206,7 +206,9 @@ impl Class {
     #[must_use]
     pub const fn threads(self) -> u32 {
         match self {
-            Class::Flat { threads, .. } | Class::Rows { threads, .. } | Class::Tiled { threads, .. } => threads,
+            Class::Flat { threads, .. } | Class::Rows { threads, .. } | Class::Tiled { threads, .. } => {
+                threads
+            }
         }
     }
 

@@ -133,11 +133,14 @@ impl Call {
     ) -> Outcome<Call> {
         let operands: Vec<_> = arguments.iter().map(Argument::operand).collect();
         let metas: Vec<Meta> = match out.map(notation::parse).transpose()? {
-            Some(Written::Buffer(buffer)) => vec![buffer.meta().clone()],
+            Some(Written::Buffer(buffer)) => vec![buffer.clone()],
             Some(Written::Number(_)) => return Err(Failure::new("`--out` is a buffer")),
-            None => plan::infer(op, &plan::arguments(&operands), Outputs::New { dtype: None })?.outputs.to_vec(),
+            None => {
+                plan::infer(op, &plan::arguments(&operands), Outputs::New { dtype: None })?.outputs.to_vec()
+            }
         };
-        let outputs: Vec<_> = metas.iter().map(|meta| data::poisoned(meta, device)).collect::<Outcome<_>>()?;
+        let outputs: Vec<_> =
+            metas.iter().map(|meta| data::poisoned(meta, device)).collect::<Outcome<_>>()?;
         let prepared = Prepared::op(op, &operands, &outputs, args.policy.unwrap_or_default())?;
         Ok(Call { prepared, arguments, what: Computation::Op(op) })
     }
@@ -151,7 +154,8 @@ impl Call {
             }
             arguments.extend(program::ADAMW_NUMBERS.map(|number| Argument::Number(Scalar::F64(number))));
         }
-        let Some(shape) = arguments.iter().find_map(Argument::buffer).map(|buffer| buffer.shape().to_vec()) else {
+        let Some(shape) = arguments.iter().find_map(Argument::buffer).map(|buffer| buffer.shape().to_vec())
+        else {
             return Err(Failure::new("a fused case needs a buffer"));
         };
         let metas = program.outputs.iter().map(|output| data::contiguous(output.dtype, &shape, device));
@@ -191,13 +195,12 @@ impl Call {
             let expected: Vec<_> =
                 metas.map(|meta| data::poisoned(&meta?, Device::Cpu)).collect::<Outcome<_>>()?;
             match &self.what {
-                Computation::Op(op) => Prepared::op(op, &operands, &expected, plan::policy::Tuning::default())?,
-                Computation::Program(program) => Prepared::program(
-                    program.clone(),
-                    &operands,
-                    &expected,
-                    plan::policy::Tuning::default(),
-                )?,
+                Computation::Op(op) => {
+                    Prepared::op(op, &operands, &expected, plan::policy::Tuning::default())?
+                }
+                Computation::Program(program) => {
+                    Prepared::program(program.clone(), &operands, &expected, plan::policy::Tuning::default())?
+                }
             }
             .run()?;
             for (expected, output) in expected.iter().zip(outputs) {
@@ -234,8 +237,6 @@ fn copy_speed(ctx: &'static Context, args: &BenchArgs) -> Outcome<f64> {
     let from = data::argument(&format!("f32[{COPIED}]"), Device::Cuda(args.device), 7)?;
     let to = gems_ops::device::cuda::DeviceMemory::alloc(bytes, stream)?;
     let Some(from) = from.buffer().cloned() else { return Err(Failure::new("the copy needs a buffer")) };
-    let ms = time(ctx, args.repeats, || {
-        Ok(gems_runtime::exec::copy_to_memory(&from, &to)?)
-    })?;
+    let ms = time(ctx, args.repeats, || Ok(gems_runtime::exec::copy_to_memory(&from, &to)?))?;
     Ok(2.0 * bytes as f64 / ms / 1e6)
 }

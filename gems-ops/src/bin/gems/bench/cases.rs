@@ -29,12 +29,7 @@ pub(crate) enum What {
     NeedsTracing,
 }
 
-const fn op(
-    name: &'static str,
-    op: &'static str,
-    operands: &'static [&'static str],
-    reach: f64,
-) -> Case {
+const fn op(name: &'static str, op: &'static str, operands: &'static [&'static str], reach: f64) -> Case {
     Case { name, what: What::Op(op), operands, out: None, reach: Some(reach) }
 }
 
@@ -86,16 +81,8 @@ pub(crate) const CASES: &[Case] = &[
     op("addT_f32", "add", &[SQUARE, "f32[16384,16384].t()"], 0.99),
     op("addT_bf16", "add", &["bf16[16384,16384]", "bf16[16384,16384].t()"], 0.97),
     into(op("copyT_f32", "tanh", &["f32[16384,16384].t()"], 0.97), SQUARE),
-    into(
-        op("perm4_f32", "tanh", &["f32[128,128,128,128].permute(3,1,2,0)"], 0.97),
-        "f32[128,128,128,128]",
-    ),
-    op(
-        "nhwc_bf16",
-        "add",
-        &["bf16[64,256,112,112]", "bf16[64,112,112,256].permute(0,3,1,2)"],
-        0.97,
-    ),
+    into(op("perm4_f32", "tanh", &["f32[128,128,128,128].permute(3,1,2,0)"], 0.97), "f32[128,128,128,128]"),
+    op("nhwc_bf16", "add", &["bf16[64,256,112,112]", "bf16[64,112,112,256].permute(0,3,1,2)"], 0.97),
     op("slice2_f32", "tanh", &["f32[16384,16384].slice(1,0,16384,2)"], 0.97),
     op("oddrows_f32", "tanh", &["f32[16384,16384].narrow(1,0,16381)"], 0.97),
     op(
@@ -111,12 +98,7 @@ pub(crate) const CASES: &[Case] = &[
         0.97,
     ),
     op("flip_f32", "tanh", &["f32[16384,16384].flip(-1)"], 0.97),
-    op(
-        "strided5_f32",
-        "tanh",
-        &["f32[64,64,64,32,32].slice(1,0,64,2).slice(3,0,32,2)"],
-        0.97,
-    ),
+    op("strided5_f32", "tanh", &["f32[64,64,64,32,32].slice(1,0,64,2).slice(3,0,32,2)"], 0.97),
     fused("seedF_f32", program::seed_f32, &[F32, F32], 0.99),
     fused("seedF_bf16", program::seed_bf16, &[BF16, BF16], 0.97),
     Case {

@@ -40,7 +40,7 @@ impl Argument {
 pub(crate) fn argument(text: &str, device: Device, seed: u64) -> Outcome<Argument> {
     match notation::parse(text)? {
         Written::Number(number) => Ok(Argument::Number(number)),
-        Written::Buffer(symbolic) => random(symbolic.meta(), device, seed).map(Argument::Buffer),
+        Written::Buffer(symbolic) => random(&symbolic, device, seed).map(Argument::Buffer),
     }
 }
 
@@ -146,7 +146,11 @@ pub(crate) fn lines(shape: &[usize]) -> Vec<Vec<(usize, usize)>> {
 }
 
 /// The elements of a line on the host, contiguous.
-pub(crate) fn line(buffer: &StridedBuffer, shape: &[usize], ranges: &[(usize, usize)]) -> Outcome<StridedBuffer> {
+pub(crate) fn line(
+    buffer: &StridedBuffer,
+    shape: &[usize],
+    ranges: &[(usize, usize)],
+) -> Outcome<StridedBuffer> {
     let wide: Vec<isize> = shape.iter().map(|extent| extent.cast_signed()).collect();
     let mut view = buffer.expand(&wide)?;
     for (axis, &(start, length)) in ranges.iter().enumerate() {
@@ -175,7 +179,9 @@ pub(crate) fn agree(expected: &StridedBuffer, got: &StridedBuffer) -> Outcome<()
             (want, have) => want == have,
         };
         if !equal {
-            return Err(Failure::new(format!("wrong result at {index} of a line: expected {want}, got {have}")));
+            return Err(Failure::new(format!(
+                "wrong result at {index} of a line: expected {want}, got {have}"
+            )));
         }
     }
     Ok(())

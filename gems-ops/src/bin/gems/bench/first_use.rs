@@ -55,9 +55,7 @@ pub(crate) fn suite(args: &BenchArgs, out: &mut impl Write) -> Outcome<Vec<Row>>
         let bound = reach.map_or(String::new(), |reach| format!("at most {reach:.2}"));
         writeln!(out, "{name:24} {ms:9.3} ms  {bound:16} {}", verdict(reach.map(|reach| ms <= reach)))?;
     }
-    let row = |(name, ms, reach): (&str, f64, Option<f64>)| {
-        json!({ "case": name, "ms": ms, "reach": reach, "reached": reach.map(|reach| ms <= reach) })
-    };
+    let row = |(name, ms, reach): (&str, f64, Option<f64>)| json!({ "case": name, "ms": ms, "reach": reach, "reached": reach.map(|reach| ms <= reach) });
     Ok(rows.into_iter().map(row).collect())
 }
 
@@ -66,7 +64,8 @@ fn start(args: &BenchArgs, child: Child, settings: &[(&str, &str)]) -> Outcome<V
         Child::Compiler => "compiler",
         Child::Call => "call",
     };
-    let program = std::env::current_exe().map_err(|error| Failure::new(format!("cannot start itself: {error}")))?;
+    let program =
+        std::env::current_exe().map_err(|error| Failure::new(format!("cannot start itself: {error}")))?;
     let output = Command::new(program)
         .args(["bench", "--suite", "first-use", "--child", kind, "--device", &args.device.to_string()])
         .envs(settings.iter().copied())
@@ -75,7 +74,8 @@ fn start(args: &BenchArgs, child: Child, settings: &[(&str, &str)]) -> Outcome<V
     if !output.status.success() {
         return Err(Failure::new(String::from_utf8_lossy(&output.stderr).trim()));
     }
-    serde_json::from_slice(&output.stdout).map_err(|error| Failure::new(format!("a child wrote no JSON: {error}")))
+    serde_json::from_slice(&output.stdout)
+        .map_err(|error| Failure::new(format!("a child wrote no JSON: {error}")))
 }
 
 pub(crate) fn child(child: Child, ordinal: u32, out: &mut impl Write) -> Outcome {
@@ -96,7 +96,8 @@ pub(crate) fn child(child: Child, ordinal: u32, out: &mut impl Write) -> Outcome
             let ctx = context(ordinal)?;
             ctx.default_stream()?;
             let context_ms = ms(started);
-            let x = StridedBuffer::from_vec(vec![0.5_f32; 1024], &[1024])?.to_device(Device::Cuda(ordinal))?;
+            let x =
+                StridedBuffer::from_vec(vec![0.5_f32; 1024], &[1024])?.to_device(Device::Cuda(ordinal))?;
             ctx.synchronize()?;
             let started = Instant::now();
             gelu_and_mul(&x, &x)?;

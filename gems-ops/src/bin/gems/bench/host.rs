@@ -27,10 +27,17 @@ pub(crate) fn suite(args: &BenchArgs, out: &mut impl Write) -> Outcome<Vec<Row>>
     let (x, y) = (operand(1)?, operand(2)?);
     let (Some(x), Some(y)) = (x.buffer(), y.buffer()) else { return Ok(Vec::new()) };
     let mut z = add(x, y)?;
-    writeln!(out, "{}, 1,024 elements of f32; medians of {ROUNDS} batches of {BATCH} calls", ctx.properties().name)?;
+    writeln!(
+        out,
+        "{}, 1,024 elements of f32; medians of {ROUNDS} batches of {BATCH} calls",
+        ctx.properties().name
+    )?;
     writeln!(out, "{:22} {:>9} {:>9} {:>7} {:>6}", "call", "µs", "raw µs", "ratio", "reach")?;
     let mut rows = Vec::new();
-    let mut report = |name: &str, reach: Option<f64>, raw: &Prepared, call: &mut dyn FnMut() -> Outcome<()>| {
+    let mut report = |name: &str,
+                      reach: Option<f64>,
+                      raw: &Prepared,
+                      call: &mut dyn FnMut() -> Outcome<()>| {
         if !args.wants(name) {
             return Ok(());
         }

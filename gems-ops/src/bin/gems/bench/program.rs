@@ -13,7 +13,10 @@ struct Line {
 impl Line {
     fn new(name: &str, dtype: DType, inputs: &[&str]) -> Line {
         let inputs = inputs.iter().map(|&name| ProgramInput { name: name.to_owned(), dtype }).collect();
-        Line { dtype, program: Program { name: name.to_owned(), inputs, nodes: Vec::new(), outputs: Vec::new() } }
+        Line {
+            dtype,
+            program: Program { name: name.to_owned(), inputs, nodes: Vec::new(), outputs: Vec::new() },
+        }
     }
 
     /// Adds an input that is a number of the computation dtype.
@@ -60,7 +63,8 @@ impl Line {
 
     fn finish(mut self, outputs: &[(&str, ValueRef)]) -> Program {
         let dtype = self.dtype;
-        let outputs = outputs.iter().map(|&(name, value)| ProgramOutput { name: name.to_owned(), value, dtype });
+        let outputs =
+            outputs.iter().map(|&(name, value)| ProgramOutput { name: name.to_owned(), value, dtype });
         self.program.outputs = outputs.collect();
         self.program
     }
@@ -87,7 +91,8 @@ pub(crate) fn seed_bf16() -> Program {
 }
 
 /// The numbers of one step of AdamW, in the order in which [`adamw_f32`] takes them behind its buffers.
-pub(crate) const ADAMW_NUMBERS: [f64; 8] = [0.9, 0.1, 0.999, 0.001, 1.0 - 1e-5, 1e-8, 1e-3 / 0.1, 1.0 / 0.001];
+pub(crate) const ADAMW_NUMBERS: [f64; 8] =
+    [0.9, 0.1, 0.999, 0.001, 1.0 - 1e-5, 1e-8, 1e-3 / 0.1, 1.0 / 0.001];
 
 /// One step of AdamW: (p, g, m, v) → (p, m, v).
 pub(crate) fn adamw_f32() -> Program {

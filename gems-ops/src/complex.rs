@@ -1,0 +1,134 @@
+//! Complex numbers and their parts.
+//!
+//! The ops here compute new buffers; [`real_view`] and [`imag_view`] are the parts in place, without a kernel.
+
+use crate::prelude::*;
+use gems_runtime::layout::Layout;
+
+/// The real part; a real number itself.
+///
+/// Matches the values of `torch.real`, which is a view: [`real_view`].
+#[pointwise_dynamic(promote = complex_to_float(input), dtypes(bool, int, float, complex))]
+pub fn real<T: Number>(input: T) -> T::Real {
+    input.re()
+}
+
+/// The imaginary part of a complex number.
+///
+/// Matches the values of `torch.imag`, which is a view: [`imag_view`].
+#[pointwise_dynamic(promote = complex_to_float(input), dtypes(complex))]
+pub fn imag<T: Number>(input: T) -> T::Real {
+    input.im()
+}
+
+/// The complex conjugate; a real number itself.
+///
+/// Matches `torch.conj_physical`.
+#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float, complex))]
+pub fn conj_physical<T: Number>(input: T) -> T {
+    input.conj()
+}
+
+/// The angle in (−π, π]; of a real number π below 0, else 0, or NaN.
+///
+/// Integers become floats first. Matches `torch.angle`.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+pub fn angle<T: Analytic>(input: T) -> T::Real {
+    input.arg()
+}
+
+/// The complex number with these parts.
+///
+/// f16 gives c32, f64 gives c128, bf16 and f32 give c64. Matches `torch.complex`; dtypes promote here.
+#[pointwise_dynamic(promote = default(real, imag), dtypes(f16, bf16, f32, f64))]
+pub fn complex<T: Float>(real: T, imag: T) -> T::Complex {
+    real.to_complex(imag)
+}
+
+/// The complex number with this magnitude and angle: (abs·cos θ, abs·sin θ), multiplied out as written.
+///
+/// An infinite angle gives NaN twice, an infinite magnitude with the angle 0 gives (∞, NaN); a negative magnitude
+/// turns the angle by π. Dtypes are those of [`complex`]. Matches `torch.polar`; dtypes promote here.
+#[pointwise_dynamic(promote = default(abs, angle), dtypes(f16, bf16, f32, f64))]
+pub fn polar<T: Float>(abs: T, angle: T) -> T::Complex {
+    (abs * angle.cos()).to_complex(abs * angle.sin())
+}
+
+/// The real parts in place: a view of a complex buffer's memory; a real buffer itself.
+///
+/// Matches `torch.real`.
+///
+/// # Errors
+/// A view whose offsets, counted in parts, leave the address space.
+pub fn real_view(input: &StridedBuffer) -> Result<StridedBuffer> {
+    if input.dtype().is_complex() { part_view(input, 0) } else { Ok(input.clone()) }
+}
+
+/// The imaginary parts in place: a view of a complex buffer's memory.
+///
+/// Matches `torch.imag`.
+///
+/// # Errors
+/// A real buffer; a view whose offsets, counted in parts, leave the address space.
+pub fn imag_view(input: &StridedBuffer) -> Result<StridedBuffer> {
+    if input.dtype().is_complex() {
+        return part_view(input, 1);
+    }
+    let message = format!("{} has no imaginary part; give a complex buffer", input.dtype());
+    Err(Error::new(ErrorKind::DType, message))
+}
+
+/// Every second part, from `first` on.
+fn part_view(input: &StridedBuffer, first: isize) -> Result<StridedBuffer> {
+    let layout = &input.meta().layout;
+    let twice = |step: isize| {
+        let message = "the view counted in parts leaves the address space; copy it first";
+        step.checked_mul(2).ok_or_else(|| Error::new(ErrorKind::Shape, message))
+    };
+    let strides = layout.strides().iter().copied().map(twice).collect::<Result<Vec<_>>>()?;
+    let layout = Layout::new(layout.shape(), &strides, twice(layout.offset())? + first)?;
+    StridedBuffer::from_storage(input.storage().clone(), input.dtype().real(), layout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use num_complex::Complex;
+
+    #[test]
+    fn parts_in_place_share_memory() {
+        let values = vec![Complex::new(1.0f32, 2.0), Complex::new(3.0, 4.0), Complex::new(5.0, 6.0)];
+        let z = StridedBuffer::from_vec(values, &[3]).unwrap().slice(0, 1, 3, 1).unwrap();
+        assert_eq!(real_view(&z).unwrap().to_vec::<f32>().unwrap(), [3.0, 5.0]);
+        let mut imag = imag_view(&z).unwrap();
+        imag.write(&[7.0f32, 8.0]).unwrap();
+        assert_eq!(z.to_vec::<Complex<f32>>().unwrap(), [Complex::new(3.0, 7.0), Complex::new(5.0, 8.0)]);
+        assert_eq!(imag_view(&imag).unwrap_err().kind(), ErrorKind::DType);
+    }
+
+    #[test]
+    fn parts_of_each_dtype_have_their_own() {
+        let half = StridedBuffer::full(DType::F16, &[1], 2.0, Device::Cpu).unwrap();
+        let pair = complex(&half, 3.0).unwrap();
+        assert_eq!(pair.dtype(), DType::C32);
+        assert_eq!((real(&pair).unwrap().dtype(), angle(&pair).unwrap().dtype()), (DType::F16, DType::F16));
+        assert_eq!(imag(&half).unwrap_err().kind(), ErrorKind::DType);
+    }
+
+    #[test]
+    fn angles_of_real_numbers_have_no_signed_zero() {
+        assert_eq!(angle::scalar(-0.0f32).to_bits(), 0);
+        assert_eq!(angle::scalar(-3.0f64), std::f64::consts::PI);
+        assert!(angle::scalar(f32::NAN).is_nan());
+        assert_eq!(angle::scalar(Complex::new(-0.0f64, 0.0)), std::f64::consts::PI);
+        assert_eq!(conj_physical::scalar(Complex::new(1.0f32, 2.0)), Complex::new(1.0, -2.0));
+    }
+
+    #[test]
+    fn polar_multiplies_out() {
+        assert_eq!(polar::scalar(-2.0f64, 0.0), Complex::new(-2.0, 0.0));
+        let z = polar::scalar(f64::INFINITY, 0.0);
+        assert!(z.re == f64::INFINITY && z.im.is_nan());
+        assert!(polar::scalar(1.0f32, f32::INFINITY).re.is_nan());
+    }
+}

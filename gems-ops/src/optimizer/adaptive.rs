@@ -1,0 +1,328 @@
+//! Steps divided by the size of past gradients: Adagrad, RMSprop, Adadelta.
+
+use super::descent_of;
+use crate::prelude::*;
+
+/// A step of Adagrad: s += g²; p −= rate·g/(√s + eps), with rate = lr/(1 + (t−1)·lr_decay).
+///
+/// Before all, g += weight_decay·p. Matches `torch._fused_adagrad_`.
+#[pointwise_dynamic(
+    promote = default(param, grad, state_sum), outputs(param_out, state_sum_out),
+    like(param_out = param, state_sum_out = state_sum)
+)]
+pub fn fused_adagrad<T: Float>(
+    param: T,
+    grad: T,
+    state_sum: T,
+    #[param] rate: T,
+    #[param] weight_decay: T,
+    #[param] eps: T,
+    #[param] maximize: bool,
+) -> (T, T) {
+    let descent = descent_of(grad, param, weight_decay, maximize);
+    let sum = state_sum + descent * descent;
+    (param - rate * descent / (sum.sqrt() + eps), sum)
+}
+
+/// Options of Adagrad, with PyTorch's names and defaults.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Adagrad {
+    /// Step size.
+    pub lr: f64,
+    /// How it shrinks with the step.
+    pub lr_decay: f64,
+    /// Decay of the weights.
+    pub weight_decay: f64,
+    /// Added to the denominator.
+    pub eps: f64,
+    /// Ascend instead.
+    pub maximize: bool,
+}
+
+impl Default for Adagrad {
+    fn default() -> Adagrad {
+        Adagrad { lr: 1e-2, lr_decay: 0.0, weight_decay: 0.0, eps: 1e-10, maximize: false }
+    }
+}
+
+/// A step of Adagrad in place; `step` counts from 1.
+///
+/// # Errors
+/// Buffers of different shapes or devices, or that overlap partly; a device that fails.
+pub fn fused_adagrad_<B: Buffer>(
+    param: &mut B,
+    grad: &B,
+    state_sum: &mut B,
+    step: f64,
+    options: &Adagrad,
+) -> Result<()> {
+    let rate = options.lr / (1.0 + (step - 1.0) * options.lr_decay);
+    let (old, sum) = (param.clone(), state_sum.clone());
+    fused_adagrad::out(
+        &old,
+        grad,
+        &sum,
+        rate,
+        options.weight_decay,
+        options.eps,
+        options.maximize,
+        param,
+        state_sum,
+    )
+}
+
+/// A step of RMSprop: s = α·s + (1−α)·g²; p −= lr·g/(√s + eps).
+///
+/// Before all, g += weight_decay·p. Matches `torch.optim.RMSprop`.
+#[pointwise_dynamic(
+    promote = default(param, grad, square_avg), outputs(param_out, square_avg_out),
+    like(param_out = param, square_avg_out = square_avg)
+)]
+pub fn fused_rmsprop<T: Float>(
+    param: T,
+    grad: T,
+    square_avg: T,
+    #[param] lr: T,
+    #[param] alpha: T,
+    #[param] weight: T,
+    #[param] eps: T,
+    #[param] weight_decay: T,
+) -> (T, T) {
+    let descent = descent_of(grad, param, weight_decay, false);
+    let square = alpha * square_avg + weight * descent * descent;
+    (param - lr * (descent / (square.sqrt() + eps)), square)
+}
+
+/// [`fused_rmsprop`] with momentum: b = momentum·b + g/(√s + eps); p −= lr·b.
+///
+/// Matches `torch.optim.RMSprop(momentum)`.
+#[pointwise_dynamic(
+    promote = default(param, grad, square_avg, momentum_buffer),
+    outputs(param_out, square_avg_out, momentum_buffer_out),
+    like(param_out = param, square_avg_out = square_avg, momentum_buffer_out = momentum_buffer)
+)]
+pub fn fused_rmsprop_momentum<T: Float>(
+    param: T,
+    grad: T,
+    square_avg: T,
+    momentum_buffer: T,
+    #[param] lr: T,
+    #[param] alpha: T,
+    #[param] weight: T,
+    #[param] eps: T,
+    #[param] weight_decay: T,
+    #[param] momentum: T,
+) -> (T, T, T) {
+    let descent = descent_of(grad, param, weight_decay, false);
+    let square = alpha * square_avg + weight * descent * descent;
+    let mean = momentum * momentum_buffer + descent / (square.sqrt() + eps);
+    (param - lr * mean, square, mean)
+}
+
+/// [`fused_rmsprop`] divided by the deviation: a += (1−α)(g−a); p −= lr·g/(√(s−a²) + eps).
+///
+/// Matches `torch.optim.RMSprop(centered=True)`.
+#[pointwise_dynamic(
+    promote = default(param, grad, square_avg, grad_avg), outputs(param_out, square_avg_out, grad_avg_out),
+    like(param_out = param, square_avg_out = square_avg, grad_avg_out = grad_avg)
+)]
+pub fn fused_rmsprop_centered<T: Float>(
+    param: T,
+    grad: T,
+    square_avg: T,
+    grad_avg: T,
+    #[param] lr: T,
+    #[param] alpha: T,
+    #[param] weight: T,
+    #[param] eps: T,
+    #[param] weight_decay: T,
+) -> (T, T, T) {
+    let descent = descent_of(grad, param, weight_decay, false);
+    let square = alpha * square_avg + weight * descent * descent;
+    let center = grad_avg + weight * (descent - grad_avg);
+    (param - lr * (descent / ((square - center * center).sqrt() + eps)), square, center)
+}
+
+/// [`fused_rmsprop_centered`] with momentum: b = momentum·b + g/(√(s−a²) + eps); p −= lr·b.
+///
+/// Matches `torch.optim.RMSprop(momentum, centered=True)`.
+#[pointwise_dynamic(
+    promote = default(param, grad, square_avg, grad_avg, momentum_buffer),
+    outputs(param_out, square_avg_out, grad_avg_out, momentum_buffer_out),
+    like(
+        param_out = param, square_avg_out = square_avg, grad_avg_out = grad_avg,
+        momentum_buffer_out = momentum_buffer
+    )
+)]
+pub fn fused_rmsprop_centered_momentum<T: Float>(
+    param: T,
+    grad: T,
+    square_avg: T,
+    grad_avg: T,
+    momentum_buffer: T,
+    #[param] lr: T,
+    #[param] alpha: T,
+    #[param] weight: T,
+    #[param] eps: T,
+    #[param] weight_decay: T,
+    #[param] momentum: T,
+) -> (T, T, T, T) {
+    let descent = descent_of(grad, param, weight_decay, false);
+    let square = alpha * square_avg + weight * descent * descent;
+    let center = grad_avg + weight * (descent - grad_avg);
+    let mean = momentum * momentum_buffer + descent / ((square - center * center).sqrt() + eps);
+    (param - lr * mean, square, center, mean)
+}
+
+/// Options of RMSprop, with PyTorch's names and defaults.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RmsProp {
+    /// Step size.
+    pub lr: f64,
+    /// Decay of the mean of squares.
+    pub alpha: f64,
+    /// Added to the denominator.
+    pub eps: f64,
+    /// Decay of the weights.
+    pub weight_decay: f64,
+    /// How much of the last direction is kept.
+    pub momentum: f64,
+}
+
+impl Default for RmsProp {
+    fn default() -> RmsProp {
+        RmsProp { lr: 1e-2, alpha: 0.99, eps: 1e-8, weight_decay: 0.0, momentum: 0.0 }
+    }
+}
+
+/// A step of RMSprop in place; centered with `grad_avg`, with momentum if there is a `momentum_buffer`.
+///
+/// # Errors
+/// Buffers of different shapes or devices, or that overlap partly; a device that fails.
+pub fn fused_rmsprop_<B: Buffer>(
+    param: &mut B,
+    grad: &B,
+    square_avg: &mut B,
+    grad_avg: Option<&mut B>,
+    momentum_buffer: Option<&mut B>,
+    options: &RmsProp,
+) -> Result<()> {
+    let RmsProp { lr, alpha, eps, weight_decay, momentum } = *options;
+    let weight = 1.0 - alpha;
+    let (old, square) = (param.clone(), square_avg.clone());
+    match (grad_avg, momentum_buffer) {
+        (None, None) => {
+            fused_rmsprop::out(&old, grad, &square, lr, alpha, weight, eps, weight_decay, param, square_avg)
+        }
+        (None, Some(buffer)) => {
+            let mean = buffer.clone();
+            fused_rmsprop_momentum::out(
+                &old,
+                grad,
+                &square,
+                &mean,
+                lr,
+                alpha,
+                weight,
+                eps,
+                weight_decay,
+                momentum,
+                param,
+                square_avg,
+                buffer,
+            )
+        }
+        (Some(average), None) => {
+            let center = average.clone();
+            fused_rmsprop_centered::out(
+                &old,
+                grad,
+                &square,
+                &center,
+                lr,
+                alpha,
+                weight,
+                eps,
+                weight_decay,
+                param,
+                square_avg,
+                average,
+            )
+        }
+        (Some(average), Some(buffer)) => {
+            let (center, mean) = (average.clone(), buffer.clone());
+            fused_rmsprop_centered_momentum::out(
+                &old,
+                grad,
+                &square,
+                &center,
+                &mean,
+                lr,
+                alpha,
+                weight,
+                eps,
+                weight_decay,
+                momentum,
+                param,
+                square_avg,
+                average,
+                buffer,
+            )
+        }
+    }
+}
+
+/// A step of Adadelta: s = ρs + (1−ρ)g²; δ = √(a+eps)/√(s+eps)·g; a = ρa + (1−ρ)δ²; p −= lr·δ.
+///
+/// Before all, g += weight_decay·p. Matches `torch.optim.Adadelta`.
+#[pointwise_dynamic(
+    promote = default(param, grad, square_avg, acc_delta), outputs(param_out, square_avg_out, acc_delta_out),
+    like(param_out = param, square_avg_out = square_avg, acc_delta_out = acc_delta)
+)]
+pub fn fused_adadelta<T: Float>(
+    param: T,
+    grad: T,
+    square_avg: T,
+    acc_delta: T,
+    #[param] lr: T,
+    #[param] rho: T,
+    #[param] weight: T,
+    #[param] eps: T,
+    #[param] weight_decay: T,
+) -> (T, T, T) {
+    let descent = descent_of(grad, param, weight_decay, false);
+    let square = rho * square_avg + weight * descent * descent;
+    let delta = (acc_delta + eps).sqrt() / (square + eps).sqrt() * descent;
+    (param - lr * delta, square, rho * acc_delta + weight * delta * delta)
+}
+
+/// A step of Adadelta in place. PyTorch's defaults are `lr` 1, `rho` 0.9, `eps` 1e-6.
+///
+/// # Errors
+/// Buffers of different shapes or devices, or that overlap partly; a device that fails.
+pub fn fused_adadelta_<B: Buffer>(
+    param: &mut B,
+    grad: &B,
+    square_avg: &mut B,
+    acc_delta: &mut B,
+    lr: f64,
+    rho: f64,
+    eps: f64,
+    weight_decay: f64,
+) -> Result<()> {
+    let (old, square, delta) = (param.clone(), square_avg.clone(), acc_delta.clone());
+    fused_adadelta::out(
+        &old,
+        grad,
+        &square,
+        &delta,
+        lr,
+        rho,
+        1.0 - rho,
+        eps,
+        weight_decay,
+        param,
+        square_avg,
+        acc_delta,
+    )
+}

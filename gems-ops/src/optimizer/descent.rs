@@ -1,0 +1,342 @@
+//! Steps along the gradient or its sign: SGD, ASGD, Rprop, Lion.
+
+use super::{Scaling, descent_of};
+use crate::prelude::*;
+
+/// A step of gradient descent: g += weight_decay·p; p −= lr·g.
+///
+/// Matches `torch._fused_sgd_` without momentum.
+#[pointwise_dynamic(promote = default(param, grad), outputs(param_out), like(param_out = param))]
+pub fn fused_sgd<T: Float>(
+    param: T,
+    grad: T,
+    #[param] lr: T,
+    #[param] weight_decay: T,
+    #[param] maximize: bool,
+) -> T {
+    param - lr * descent_of(grad, param, weight_decay, maximize)
+}
+
+/// [`fused_sgd`] with the gradient unscaled first and nothing changed where `found_inf` is 1.
+///
+/// Matches `torch._fused_sgd_(grad_scale, found_inf)` without momentum.
+#[pointwise_dynamic(
+    promote = default(param, grad), outputs(param_out, grad_out), like(param_out = param, grad_out = grad)
+)]
+pub fn fused_sgd_scaled<T: Float>(
+    param: T,
+    grad: T,
+    grad_scale: T,
+    found_inf: T,
+    #[param] lr: T,
+    #[param] weight_decay: T,
+    #[param] maximize: bool,
+) -> (T, T) {
+    let unscaled = grad / grad_scale;
+    let moved = param - lr * descent_of(unscaled, param, weight_decay, maximize);
+    if found_inf == 1 { (param, grad) } else { (moved, unscaled) }
+}
+
+/// The new momentum and the direction of the step.
+#[device_fn]
+fn momentum_of<T: Float>(
+    descent: T,
+    momentum_buffer: T,
+    momentum: T,
+    dampening: T,
+    nesterov: bool,
+    is_first_step: bool,
+) -> (T, T) {
+    let mean = if is_first_step { descent } else { momentum * momentum_buffer + (1 - dampening) * descent };
+    (mean, if nesterov { descent + momentum * mean } else { mean })
+}
+
+/// A step of gradient descent with momentum: b = momentum·b + (1−dampening)·g, in the first step g; p −= lr·b, with
+/// `nesterov` lr·(g + momentum·b).
+///
+/// Before all, g += weight_decay·p. Matches `torch._fused_sgd_`.
+#[pointwise_dynamic(
+    promote = default(param, grad, momentum_buffer), outputs(param_out, momentum_buffer_out),
+    like(param_out = param, momentum_buffer_out = momentum_buffer)
+)]
+pub fn fused_sgd_momentum<T: Float>(
+    param: T,
+    grad: T,
+    momentum_buffer: T,
+    #[param] lr: T,
+    #[param] weight_decay: T,
+    #[param] momentum: T,
+    #[param] dampening: T,
+    #[param] nesterov: bool,
+    #[param] maximize: bool,
+    #[param] is_first_step: bool,
+) -> (T, T) {
+    let descent = descent_of(grad, param, weight_decay, maximize);
+    let (mean, direction) =
+        momentum_of(descent, momentum_buffer, momentum, dampening, nesterov, is_first_step);
+    (param - lr * direction, mean)
+}
+
+/// [`fused_sgd_momentum`] with the gradient unscaled first and nothing changed where `found_inf` is 1.
+///
+/// Matches `torch._fused_sgd_(grad_scale, found_inf)`.
+#[pointwise_dynamic(
+    promote = default(param, grad, momentum_buffer), outputs(param_out, grad_out, momentum_buffer_out),
+    like(param_out = param, grad_out = grad, momentum_buffer_out = momentum_buffer)
+)]
+pub fn fused_sgd_momentum_scaled<T: Float>(
+    param: T,
+    grad: T,
+    momentum_buffer: T,
+    grad_scale: T,
+    found_inf: T,
+    #[param] lr: T,
+    #[param] weight_decay: T,
+    #[param] momentum: T,
+    #[param] dampening: T,
+    #[param] nesterov: bool,
+    #[param] maximize: bool,
+    #[param] is_first_step: bool,
+) -> (T, T, T) {
+    let unscaled = grad / grad_scale;
+    let descent = descent_of(unscaled, param, weight_decay, maximize);
+    let (mean, direction) =
+        momentum_of(descent, momentum_buffer, momentum, dampening, nesterov, is_first_step);
+    if found_inf == 1 { (param, grad, momentum_buffer) } else { (param - lr * direction, unscaled, mean) }
+}
+
+/// Options of SGD, with PyTorch's names and defaults.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sgd {
+    /// Step size.
+    pub lr: f64,
+    /// Decay of the weights.
+    pub weight_decay: f64,
+    /// How much of the last direction is kept.
+    pub momentum: f64,
+    /// How much of the gradient is left out of the momentum.
+    pub dampening: f64,
+    /// Looks ahead along the momentum.
+    pub nesterov: bool,
+    /// Ascend instead.
+    pub maximize: bool,
+}
+
+impl Default for Sgd {
+    fn default() -> Sgd {
+        let (weight_decay, momentum, dampening) = (0.0, 0.0, 0.0);
+        Sgd { lr: 1e-3, weight_decay, momentum, dampening, nesterov: false, maximize: false }
+    }
+}
+
+/// A step of gradient descent in place; without `momentum_buffer`, without momentum.
+///
+/// The gradient changes only with `scaling`, which stores the unscaled one. Matches `torch._fused_sgd_`.
+///
+/// # Errors
+/// Buffers of different shapes or devices, or that overlap partly; a device that fails.
+pub fn fused_sgd_<B: Buffer>(
+    param: &mut B,
+    grad: &mut B,
+    momentum_buffer: Option<&mut B>,
+    is_first_step: bool,
+    options: &Sgd,
+    scaling: Option<Scaling<'_, B>>,
+) -> Result<()> {
+    let Sgd { lr, weight_decay, momentum, dampening, nesterov, maximize } = *options;
+    let (old, slope) = (param.clone(), grad.clone());
+    match (momentum_buffer, scaling) {
+        (None, None) => fused_sgd::out(&old, &slope, lr, weight_decay, maximize, param),
+        (None, Some(scaling)) => fused_sgd_scaled::out(
+            &old,
+            &slope,
+            scaling.grad_scale,
+            scaling.found_inf,
+            lr,
+            weight_decay,
+            maximize,
+            param,
+            grad,
+        ),
+        (Some(buffer), scaling) => {
+            let mean = buffer.clone();
+            match scaling {
+                None => fused_sgd_momentum::out(
+                    &old,
+                    &slope,
+                    &mean,
+                    lr,
+                    weight_decay,
+                    momentum,
+                    dampening,
+                    nesterov,
+                    maximize,
+                    is_first_step,
+                    param,
+                    buffer,
+                ),
+                Some(scaling) => fused_sgd_momentum_scaled::out(
+                    &old,
+                    &slope,
+                    &mean,
+                    scaling.grad_scale,
+                    scaling.found_inf,
+                    lr,
+                    weight_decay,
+                    momentum,
+                    dampening,
+                    nesterov,
+                    maximize,
+                    is_first_step,
+                    param,
+                    grad,
+                    buffer,
+                ),
+            }
+        }
+    }
+}
+
+/// A step of averaged gradient descent: p = p·(1 − lambd·eta) − eta·g; ax = p if mu is 1, else ax + (p − ax)·mu.
+///
+/// Before all, g += weight_decay·p. Matches `torch.optim.ASGD`.
+#[pointwise_dynamic(
+    promote = default(param, grad, ax), outputs(param_out, ax_out), like(param_out = param, ax_out = ax)
+)]
+pub fn fused_asgd<T: Float>(
+    param: T,
+    grad: T,
+    ax: T,
+    #[param] eta: T,
+    #[param] mu: T,
+    #[param] shrink: T,
+    #[param] weight_decay: T,
+) -> (T, T) {
+    let descent = descent_of(grad, param, weight_decay, false);
+    let moved = param * shrink - eta * descent;
+    (moved, if mu == 1 { moved } else { ax + (moved - ax) * mu })
+}
+
+/// A step of averaged gradient descent in place. PyTorch's default `lambd` is 1e-4.
+///
+/// # Errors
+/// Buffers of different shapes or devices, or that overlap partly; a device that fails.
+pub fn fused_asgd_<B: Buffer>(
+    param: &mut B,
+    grad: &B,
+    ax: &mut B,
+    eta: f64,
+    mu: f64,
+    lambd: f64,
+    weight_decay: f64,
+) -> Result<()> {
+    let (old, mean) = (param.clone(), ax.clone());
+    fused_asgd::out(&old, grad, &mean, eta, mu, 1.0 - lambd * eta, weight_decay, param, ax)
+}
+
+/// A step of Rprop: the step grows by `eta_plus` where the gradient keeps its sign, and shrinks by `eta_minus` where it
+/// turns, where the gradient then counts as 0; p −= sign(g)·step; prev = g.
+///
+/// Matches `torch.optim.Rprop`.
+#[pointwise_dynamic(
+    promote = default(param, grad, prev, step_size), outputs(param_out, prev_out, step_size_out),
+    like(param_out = param, prev_out = prev, step_size_out = step_size)
+)]
+pub fn fused_rprop<T: Float>(
+    param: T,
+    grad: T,
+    prev: T,
+    step_size: T,
+    #[param] eta_minus: T,
+    #[param] eta_plus: T,
+    #[param] least: T,
+    #[param] greatest: T,
+) -> (T, T, T) {
+    let turn = grad * prev;
+    let factor = if turn > 0 {
+        eta_plus
+    } else if turn < 0 {
+        eta_minus
+    } else {
+        1
+    };
+    let step = clamp::scalar(step_size * factor, least, greatest);
+    let slope: T = if turn < 0 { 0 } else { grad };
+    (param - sign::scalar(slope) * step, slope, step)
+}
+
+/// A step of Rprop in place. PyTorch's default `etas` are (0.5, 1.2), its `step_sizes` (1e-6, 50).
+///
+/// # Errors
+/// Buffers of different shapes or devices, or that overlap partly; a device that fails.
+pub fn fused_rprop_<B: Buffer>(
+    param: &mut B,
+    grad: &B,
+    prev: &mut B,
+    step_size: &mut B,
+    etas: (f64, f64),
+    step_sizes: (f64, f64),
+) -> Result<()> {
+    let (old, last, step) = (param.clone(), prev.clone(), step_size.clone());
+    fused_rprop::out(
+        &old,
+        grad,
+        &last,
+        &step,
+        etas.0,
+        etas.1,
+        step_sizes.0,
+        step_sizes.1,
+        param,
+        prev,
+        step_size,
+    )
+}
+
+/// A step of Lion: p −= lr·(sign(β₁m + (1−β₁)g) + weight_decay·p); m = β₂m + (1−β₂)g.
+#[pointwise_dynamic(
+    promote = default(param, grad, exp_avg), outputs(param_out, exp_avg_out),
+    like(param_out = param, exp_avg_out = exp_avg)
+)]
+pub fn fused_lion<T: Float>(
+    param: T,
+    grad: T,
+    exp_avg: T,
+    #[param] lr: T,
+    #[param] beta1: T,
+    #[param] weight1: T,
+    #[param] beta2: T,
+    #[param] weight2: T,
+    #[param] weight_decay: T,
+) -> (T, T) {
+    let direction = sign::scalar(beta1 * exp_avg + weight1 * grad);
+    (param - lr * (direction + weight_decay * param), beta2 * exp_avg + weight2 * grad)
+}
+
+/// A step of Lion in place. The usual `betas` are (0.9, 0.99).
+///
+/// # Errors
+/// Buffers of different shapes or devices, or that overlap partly; a device that fails.
+pub fn fused_lion_<B: Buffer>(
+    param: &mut B,
+    grad: &B,
+    exp_avg: &mut B,
+    lr: f64,
+    betas: (f64, f64),
+    weight_decay: f64,
+) -> Result<()> {
+    let (old, mean) = (param.clone(), exp_avg.clone());
+    fused_lion::out(
+        &old,
+        grad,
+        &mean,
+        lr,
+        betas.0,
+        1.0 - betas.0,
+        betas.1,
+        1.0 - betas.1,
+        weight_decay,
+        param,
+        exp_avg,
+    )
+}
