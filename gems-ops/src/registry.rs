@@ -158,6 +158,7 @@ pub const ALIASES: &[(&str, &str)] = &[
     ("apply_repetition_penalties", "apply_repetition_penalties_kernel"),
     ("beam_search_score", "add"),
     ("nan_to_num", "nan_to_num_kernel"),
+    ("quantize_per_tensor", "quantize_per_tensor_u8"),
     ("fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"),
     ("fake_quantize_learnable_per_channel_affine", "fake_quantize_learnable_per_tensor_affine"),
     // Conversions.

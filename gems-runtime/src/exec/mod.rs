@@ -5,11 +5,13 @@
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod fused;
 mod prepared;
 mod transfer;
 
 #[cfg(feature = "cuda")]
 pub use cuda::copy_to_memory;
+pub(crate) use fused::{Fused, plan_fused, run_fused};
 pub use prepared::Prepared;
 
 pub(crate) use transfer::{allocate, read, to_device, write, write_bytes, zero};
@@ -181,17 +183,18 @@ fn run(
         values.push(value);
         buffers.push(buffer);
     }
-    let place = |buffer: &StridedBuffer| buffer.address();
-    let placements: SmallVec<[Option<Placement<'_>>; 8]> = buffers
-        .iter()
-        .map(|buffer| buffer.map(|b| Placement { layout: &b.meta().layout, address: place(b) }))
-        .collect();
-    let output_placements: SmallVec<[Placement<'_>; 2]> =
-        outputs.iter().map(|b| Placement { layout: &b.meta().layout, address: place(b) }).collect();
+    let placements: SmallVec<[Option<Placement<'_>>; 8]> =
+        buffers.iter().map(|buffer| buffer.map(place)).collect();
+    let output_placements: SmallVec<[Placement<'_>; 2]> = outputs.iter().map(place).collect();
     let disjoint = sharing == Sharing::None;
     let machine = machine(inference.device)?;
     let plan = plan::schedule(&machine, op, inference, &placements, &output_placements, disjoint)?;
     back_end(&Call { plan: &plan, values: &values, inputs: &buffers, outputs })
+}
+
+/// Where a buffer lies.
+fn place(buffer: &StridedBuffer) -> Placement<'_> {
+    Placement { layout: &buffer.meta().layout, address: buffer.address() }
 }
 
 /// What planning needs to know of a device.

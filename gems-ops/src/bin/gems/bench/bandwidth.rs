@@ -5,7 +5,7 @@ use super::data::{self, Argument};
 use super::{BenchArgs, Row, context, median, program, verdict};
 use crate::failure::{Failure, Outcome, find_op};
 use crate::notation::{self, Written};
-use gems_ops::buffer::{Buffer, Meta, StridedBuffer};
+use gems_ops::buffer::{Meta, StridedBuffer};
 use gems_ops::device::Device;
 use gems_ops::device::cuda::{Context, Event, Timing};
 use gems_ops::dtype::{DType, Scalar};

@@ -12,6 +12,7 @@ fn f<T: Float>(x: T) -> T {
     y + n as T
 }
 
-fn main() {
+#[test]
+fn names_and_blocks_are_values() {
     assert_eq!(f::scalar(3.0f32), 6.0);
 }

@@ -12,7 +12,8 @@ macro_rules! scale {
 
 scale!(third, 0.25);
 
-fn main() -> Result<()> {
+#[test]
+fn annotated_functions_work_inside_functions_and_macros() -> Result<()> {
     #[device_fn]
     fn square<T: Number>(x: T) -> T {
         x * x

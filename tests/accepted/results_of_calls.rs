@@ -24,6 +24,7 @@ fn f<T: Float>(x: T) -> T {
     if big && n > 0 { y } else { y * y }
 }
 
-fn main() {
+#[test]
+fn the_result_of_a_call_has_the_type_of_its_use() {
     assert_eq!(f::scalar(200.0f64), 2f64.sqrt());
 }

@@ -23,7 +23,8 @@ fn concrete(x: f64) -> f64 {
     x.sin().abs() + 1f64.exp() + (-2.0f64).abs()
 }
 
-fn main() {
+#[test]
+fn methods_work_on_generic_and_concrete_receivers() {
     assert_eq!(generic::scalar(3.0f64, 4.0), 13.0 + 10.0);
     assert_eq!(analytic::scalar(4.0f64), 4.0f64.exp().ln() + 1.0);
     assert_eq!(magnitude::scalar(-3i32), 3);

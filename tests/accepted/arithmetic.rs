@@ -17,7 +17,8 @@ fn concrete(x: f64, n: i32) -> f64 {
     x / 3.0 - m as f64
 }
 
-fn main() {
+#[test]
+fn operators_work_on_every_kind_of_number() {
     assert_eq!(number::scalar(6.0f64, 2.0), -30.0);
     // Every step wraps, and MIN / −1 = MIN.
     assert_eq!(number::scalar(i8::MIN, -1), 0);

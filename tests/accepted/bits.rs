@@ -17,7 +17,8 @@ fn flip<T: Bits>(x: T, y: T) -> T {
     if y.is_sign_negative() { -x } else { x.copysign(y).abs() }
 }
 
-fn main() {
+#[test]
+fn bit_operations_work_on_integers_and_stored_bits() {
     assert_eq!(int::scalar(1u8, 3), (1 | 254 ^ 3) + 2);
     assert_eq!(bits_of::scalar(1), 1 + 31 + 8);
     assert_eq!(flip::scalar(bf16::from_f32(1.5), bf16::NEG_ONE), bf16::from_f32(-1.5));

@@ -13,7 +13,8 @@ fn saturate(x: f32) -> u8 {
     x as u8
 }
 
-fn main() {
+#[test]
+fn casts_are_those_of_rust() {
     assert_eq!(f::scalar(300.7f64, 2), 127.0 + 2.0 + 1.5 + 1.0);
     assert_eq!(saturate::scalar(-3.0), 0);
     assert_eq!(saturate::scalar(f32::NAN), 0);

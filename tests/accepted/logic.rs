@@ -11,7 +11,8 @@ fn equal<T: Number>(x: T, y: T) -> bool {
     x == y
 }
 
-fn main() {
+#[test]
+fn comparisons_give_truth_values() {
     assert!(f::scalar(1.0f32, 2.0, true));
     assert!(equal::scalar(2u8, 2));
 }

@@ -19,7 +19,8 @@ fn f<T: Float>(x: T, y: T) -> (T, bool, T) {
     (sum * difference, a > b, exponent as T)
 }
 
-fn main() {
+#[test]
+fn tuples_are_taken_apart() {
     assert_eq!(split::scalar(6.0f32), (0.75, 3));
     assert_eq!(f::scalar(5.0f64, 3.0), (16.0, true, 3.0));
 }

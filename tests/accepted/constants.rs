@@ -12,6 +12,7 @@ fn f<T: Float>(x: T) -> T {
     }
 }
 
-fn main() {
+#[test]
+fn constants_of_types_and_items_are_values() {
     assert_eq!(f::scalar(8.0f32), -2.0);
 }

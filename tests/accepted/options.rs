@@ -33,7 +33,8 @@ fn identity<T: Element>(x: T) -> T {
     x
 }
 
-fn main() {
+#[test]
+fn every_option_reaches_the_definition() {
     assert_eq!(step_::DEF.name, "step");
     assert_eq!(step_::DEF.outputs[1].like, Some(2));
     assert_eq!(step_::DEF.vote, [0]);

@@ -22,7 +22,8 @@ fn present<T: Number>(x: T) -> T {
     x
 }
 
-fn main() {
+#[test]
+fn attributes_of_the_function_stay_where_they_belong() {
     assert_eq!(double::DEF.doc, "First line.\n\nThird line.");
     assert_eq!(present::scalar(1), 1);
 }

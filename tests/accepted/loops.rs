@@ -56,7 +56,8 @@ fn both_leave<T: Float>(x: T) -> T {
     }
 }
 
-fn main() {
+#[test]
+fn loops_assign_and_leave_early() {
     assert_eq!(power(2.0f64, 10), 1024.0);
     assert_eq!(power(2.0f32, -1), 0.5);
     assert_eq!(first_factor(91), 7);

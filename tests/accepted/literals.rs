@@ -23,7 +23,8 @@ fn integers(x: i64) -> i64 {
     x * 0x10 + 1_000 - 5i64
 }
 
-fn main() {
+#[test]
+fn a_literal_has_the_type_of_what_it_meets() {
     assert_eq!(generic_float::scalar(2.0f64), -1.0 + 2.0 - 1e-3 + 1_000.5);
     assert_eq!(generic_number::scalar(5u8), 13);
     assert_eq!(generic_number::scalar(5.0f32), 13.0);

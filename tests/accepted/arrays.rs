@@ -18,7 +18,8 @@ fn pick(i: i32) -> i64 {
     TABLE[i] - TABLE[j]
 }
 
-fn main() {
+#[test]
+fn positions_behind_an_array_mean_its_last_element() {
     assert_eq!(horner(2.0f64), (1.0 * 2.0 - 0.5) * 2.0 + 0.2);
     assert_eq!(pick(1), -10);
     assert_eq!(pick(100), 0);
