@@ -5,6 +5,7 @@
 //! or for all of them where `GEMS_SWEEP=full` is set.
 //! Behind the feature `nvrtc`; with it, a missing library is a failure. Runs nothing.
 #![cfg(feature = "nvrtc")]
+#![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
 use gems_ops::REGISTRY;
 use gems_ops::prelude::*;
@@ -50,7 +51,13 @@ fn compile_all(jobs: &[Job]) {
         }
     });
     let failures = failures.into_inner().unwrap();
-    assert!(failures.is_empty(), "{} of {} kernels:\n\n{}", failures.len(), jobs.len(), failures.join("\n\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {} kernels:\n\n{}",
+        failures.len(),
+        jobs.len(),
+        failures.join("\n\n")
+    );
 }
 
 #[test]

@@ -28,7 +28,9 @@ fn is_odd(n: i32) -> bool {
 fn f<T: Float>(x: T, n: i32) -> T {
     let sign = if is_odd(n) { -1 } else { 1 };
     let wide = special::double(x as f64) as T;
-    sign * special::double(halve::scalar(x)) + special::halve::scalar(2.0) + wide * crate::calls::special::double(0.0)
+    sign * special::double(halve::scalar(x))
+        + special::halve::scalar(2.0)
+        + wide * crate::calls::special::double(0.0)
 }
 
 #[test]

@@ -87,7 +87,7 @@ pub fn pack(
 /// The bytes of the `Axes` structure.
 fn axes(spec: &KernelSpec, args: &LaunchArgs) -> SmallVec<[u8; 128]> {
     let extents = args.extents.iter().map(|&extent| extent as u64);
-    let strides = strided(spec, args).flatten().map(|&stride| stride as i64 as u64);
+    let strides = strided(spec, args).flatten().map(|&stride| (stride as i64).cast_unsigned());
     let words = extents.chain(strides);
     match spec.class {
         Class::Strided { index: IndexWidth::I32, .. } => words.flat_map(low_word).collect(),
