@@ -281,7 +281,7 @@ pub fn gru_cell_pointwise<B: Buffer>(
 
 /// `N` equal pieces of the last axis.
 fn pieces<B: Buffer, const N: usize>(gates: &B, op: &str) -> Result<[B; N]> {
-    let size = gates.meta().layout.shape().last().copied().unwrap_or(1);
+    let size = gates.shape().last().copied().unwrap_or(1);
     let refused = || {
         let message = format!("the last axis of {} has no {N} equal pieces; give one a gate", gates.meta());
         Error::new(ErrorKind::Shape, message).in_op(op)
@@ -290,4 +290,97 @@ fn pieces<B: Buffer, const N: usize>(gates: &B, op: &str) -> Result<[B; N]> {
         return Err(refused());
     }
     gates.chunk(-1, N)?.try_into().map_err(|_| refused())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn buffer(values: &[f64], shape: &[usize]) -> StridedBuffer {
+        StridedBuffer::from_slice(values, shape).unwrap()
+    }
+
+    fn values(buffer: &StridedBuffer) -> Vec<f64> {
+        buffer.to_vec::<f64>().unwrap()
+    }
+
+    #[test]
+    fn frexp_splits_bits() {
+        assert_eq!(frexp::scalar(1e-45f32), (0.5, -148));
+        assert_eq!((frexp::scalar(-3.0f64), frexp::scalar(0.0f64)), ((-0.75, 2), (0.0, 0)));
+        assert_eq!(frexp::scalar(f64::INFINITY), (f64::INFINITY, 0));
+        let (mantissa, exponent) =
+            frexp(&StridedBuffer::full(DType::F16, &[1], 6.0, Device::Cpu).unwrap()).unwrap();
+        assert_eq!((mantissa.dtype(), exponent.dtype()), (DType::F16, DType::I32));
+    }
+
+    #[test]
+    fn masks_tell_where_no_bound_was_met() {
+        let (output, mask) =
+            fake_quantize_per_tensor_affine_cachemask(&buffer(&[-9.0, 0.6, 9.0], &[3]), 0.5, 1, -4, 4)
+                .unwrap();
+        assert_eq!(values(&output), [-2.5, 0.5, 1.5]);
+        assert_eq!(mask.to_vec::<bool>().unwrap(), [false, true, false]);
+        assert!(!fake_quantize_per_tensor_affine_cachemask::scalar(f64::NAN, 1.0, 0.0, -4.0, 4.0).1);
+    }
+
+    #[test]
+    fn glu_gradients_fill_both_halves() {
+        let input = buffer(&[3.0, 0.0, -1.0, 2.0, 0.0, 0.0, 0.0, 0.0], &[2, 4]);
+        let grad = glu_backward(&buffer(&[2.0, 1.0, 1.0, 1.0], &[2, 2]), &input, -1).unwrap();
+        let gate = |x: f64| 1.0 / (1.0 + (-x).exp());
+        let (low, high) = (gate(-1.0), gate(2.0));
+        let expected = [2.0 * low, high, 6.0 * low * (1.0 - low), 0.0, 0.5, 0.5, 0.0, 0.0];
+        let close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-15;
+        assert!(values(&grad).iter().zip(&expected).all(close));
+        assert_eq!(glu_backward(&input, &input, 5).unwrap_err().kind(), ErrorKind::Shape);
+    }
+
+    #[test]
+    fn gradients_stop_at_bounds() {
+        assert_eq!(prelu_kernel_backward::scalar(2.0f64, -3.0, 0.5), (1.0, -6.0));
+        assert_eq!(prelu_kernel_backward::scalar(2.0f64, 3.0, 0.5), (2.0, 0.0));
+        let bounded = silu_and_mul_with_clamp_backward::scalar;
+        assert_eq!(bounded(1.0f64, 5.0, 1.0, 4.0).0, 0.0);
+        assert_eq!(bounded(1.0f64, 1.0, 5.0, 4.0).1, 0.0);
+        assert_eq!(bounded(2.0f64, 1.0, -3.0, 4.0), silu_and_mul_backward::scalar(2.0, 1.0, -3.0));
+    }
+
+    #[test]
+    fn rotation_in_place_reads_before_it_writes() {
+        let (mut x1, mut x2) = (buffer(&[1.0, 2.0], &[2]), buffer(&[3.0, 4.0], &[2]));
+        rotary_embedding_(&mut x1, &mut x2, &buffer(&[0.0, 1.0], &[2]), &buffer(&[1.0, 0.0], &[2])).unwrap();
+        assert_eq!((values(&x1), values(&x2)), (vec![-3.0, 2.0], vec![1.0, 4.0]));
+    }
+
+    #[test]
+    fn lstm_gates_open_by_quarters() {
+        let gates = buffer(&[0.0, 30.0, 0.5, 30.0], &[1, 4]);
+        let (hy, cy, [i, _, g, o]) =
+            lstm_cell_pointwise(&gates, &buffer(&[0.0; 4], &[1, 4]), &buffer(&[2.0], &[1, 1]), None).unwrap();
+        let c = 2.0 + 0.5 * 0.5f64.tanh();
+        assert!((values(&cy)[0] - c).abs() < 1e-11 && (values(&hy)[0] - c.tanh()).abs() < 1e-11);
+        assert_eq!((values(&i)[0], values(&g)[0]), (0.5, 0.5f64.tanh()));
+        assert!(values(&o)[0] > 0.999);
+        let biases = (&buffer(&[1.0, 0.0, 0.0, 0.0], &[4]), &buffer(&[-1.0, 0.0, 0.0, 0.0], &[4]));
+        let biased =
+            lstm_cell_pointwise(&gates, &buffer(&[0.0; 4], &[1, 4]), &buffer(&[2.0], &[1, 1]), Some(biases));
+        assert_eq!(values(&biased.unwrap().1), values(&cy));
+        let odd = buffer(&[0.0; 3], &[1, 3]);
+        assert_eq!(lstm_cell_pointwise(&odd, &gates, &hy, None).unwrap_err().kind(), ErrorKind::Shape);
+    }
+
+    #[test]
+    fn gru_gates_open_by_thirds() {
+        let input = buffer(&[0.0, 0.0, 0.25], &[1, 3]);
+        let hidden = buffer(&[0.0, 0.0, 0.5], &[1, 3]);
+        let (hy, [r, z, n]) = gru_cell_pointwise(&input, &hidden, &buffer(&[2.0], &[1, 1]), None).unwrap();
+        let new = 0.5f64.tanh();
+        assert_eq!((values(&r)[0], values(&z)[0], values(&n)[0]), (0.5, 0.5, new));
+        assert_eq!(values(&hy)[0], new + 0.5 * (2.0 - new));
+        let biases = (&buffer(&[0.0, 0.0, 0.5], &[3]), &buffer(&[0.0, 0.0, -1.0], &[3]));
+        let (_, [_, _, n]) =
+            gru_cell_pointwise(&input, &hidden, &buffer(&[2.0], &[1, 1]), Some(biases)).unwrap();
+        assert_eq!(values(&n)[0], 0.5f64.tanh());
+    }
 }

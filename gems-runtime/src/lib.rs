@@ -29,6 +29,8 @@ pub mod op;
 
 pub mod plan;
 
+pub mod trace;
+
 pub mod emit;
 
 pub mod compile;

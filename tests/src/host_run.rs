@@ -52,8 +52,10 @@ fn build(source: &emit::Source) -> Result<Library> {
     let (unit, object) = (folder.path().join("kernel.cpp"), folder.path().join("kernel.so"));
     let text = format!(
         "{SHIM}\n{}\nextern \"C\" void gems_launch(void** arguments, unsigned blocks, unsigned threads) {{\n  \
-         launch({}, arguments, blocks, threads);\n}}\n",
-        source.text, source.entry
+         launch({}, arguments, blocks, threads, {});\n}}\n",
+        source.text,
+        source.entry,
+        source.text.contains("__syncthreads")
     );
     std::fs::write(&unit, &text).map_err(failed)?;
     let output = Command::new(std::env::var_os("CXX").unwrap_or_else(|| "c++".into()))

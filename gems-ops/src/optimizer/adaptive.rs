@@ -327,3 +327,47 @@ pub fn fused_adadelta_<B: Buffer>(
         acc_delta,
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{buffer, check};
+    use super::*;
+
+    #[test]
+    fn adagrad_shrinks_its_rate() {
+        let options = Adagrad { lr: 0.5, lr_decay: 1.0, eps: 1.0, ..Adagrad::default() };
+        let (mut param, mut sum) = (buffer(&[1.0]), buffer(&[5.0]));
+        fused_adagrad_(&mut param, &buffer(&[2.0]), &mut sum, 2.0, &options).unwrap();
+        check(&sum, &[9.0]);
+        check(&param, &[1.0 - 0.25 * 2.0 / 4.0]);
+    }
+
+    #[test]
+    fn rmsprop_has_four_forms() {
+        let options = RmsProp { lr: 0.5, alpha: 0.75, eps: 1.0, momentum: 0.5, ..RmsProp::default() };
+        let grad = buffer(&[4.0]);
+        let square = 0.25 * 16.0 + 0.75 * 4.0;
+        for (is_centered, has_momentum) in [(false, false), (false, true), (true, false), (true, true)] {
+            let (mut param, mut mean_square) = (buffer(&[1.0]), buffer(&[4.0]));
+            let (mut center, mut mean) = (buffer(&[0.0]), buffer(&[2.0]));
+            let centered = is_centered.then_some(&mut center);
+            let momentum = has_momentum.then_some(&mut mean);
+            fused_rmsprop_(&mut param, &grad, &mut mean_square, centered, momentum, &options).unwrap();
+            let spread: f64 = if is_centered { square - 1.0 } else { square };
+            let step = 4.0 / (spread.sqrt() + 1.0) + if has_momentum { 1.0 } else { 0.0 };
+            check(&param, &[1.0 - 0.5 * step]);
+            check(&mean_square, &[square]);
+            check(&center, &[if is_centered { 1.0 } else { 0.0 }]);
+            check(&mean, &[if has_momentum { step } else { 2.0 }]);
+        }
+    }
+
+    #[test]
+    fn adadelta_steps_by_past_steps() {
+        let (mut param, mut square, mut delta) = (buffer(&[1.0]), buffer(&[0.0]), buffer(&[8.0]));
+        fused_adadelta_(&mut param, &buffer(&[4.0]), &mut square, &mut delta, 0.5, 0.5, 1.0, 0.0).unwrap();
+        check(&square, &[8.0]);
+        check(&param, &[1.0 - 0.5 * 4.0]);
+        check(&delta, &[0.5 * 8.0 + 0.5 * 16.0]);
+    }
+}

@@ -16,7 +16,7 @@ pub use views::Views;
 
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::Layout;
+use crate::layout::{Extent, Layout};
 use crate::op::{OpDef, Operand};
 use smallvec::SmallVec;
 
@@ -25,12 +25,34 @@ use smallvec::SmallVec;
 /// Ops are generic over this trait, so a function of buffers runs eagerly on [`StridedBuffer`] and without memory on
 /// [`SymbolicBuffer`]. There is no way from here to a pointer.
 pub trait Buffer: Clone + Sized + std::fmt::Debug {
+    /// What sizes are: numbers, or [`Dim`](crate::trace::Dim)s that a trace leaves open.
+    type Size: Extent;
+
     /// Dtype, device, shape and strides.
-    fn meta(&self) -> &Meta;
+    fn meta(&self) -> &Meta<Self::Size>;
+
+    /// Extents as numbers, outermost first, in elements.
+    ///
+    /// A trace that reads them holds only for them: open sizes get a guard. [`Buffer::dims`] leaves them open.
+    fn shape(&self) -> &[usize];
+
+    /// Extents, outermost first, in elements.
+    fn dims(&self) -> &[Self::Size] {
+        self.meta().layout.shape()
+    }
 
     /// The same memory under another layout; layouts come from the view methods, which check them.
     #[doc(hidden)]
-    fn with_layout(&self, layout: Layout) -> Self;
+    fn with_layout(&self, layout: Layout<Self::Size>) -> Self;
+
+    /// An answer of the layout, unless it needed a guard that could not be made.
+    ///
+    /// # Errors
+    /// The answer's own, or a refused guard.
+    #[doc(hidden)]
+    fn settled<T>(&self, answer: Result<T>) -> Result<T> {
+        answer
+    }
 
     /// Runs or records an op; one operand a parameter of `op`, one buffer a result.
     ///

@@ -242,8 +242,14 @@ impl StridedBuffer {
 }
 
 impl Buffer for StridedBuffer {
+    type Size = usize;
+
     fn meta(&self) -> &Meta {
         &self.meta
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.meta.layout.shape()
     }
 
     fn with_layout(&self, layout: Layout) -> Self {

@@ -2,12 +2,14 @@
 #![expect(unsafe_code, reason = "launches kernels on raw device memory")]
 
 use super::Call;
-use crate::buffer::Storage;
+use crate::buffer::{Storage, StridedBuffer};
 use crate::compile::{self, SingleFlight};
+use crate::device::Device;
 use crate::device::cuda::{Context, DeviceMemory, Function};
 use crate::emit;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::KernelSpec;
+use crate::plan::policy::{self, Machine};
 use std::ops::Range;
 
 /// Loaded kernels by device ordinal and spec.
@@ -32,6 +34,33 @@ pub(super) fn run(call: &Call<'_>, ordinal: u32) -> Result<()> {
     // SAFETY: the arguments are packed for this very spec; the plan keeps every access inside the operands, whose
     // memory goes back to the allocator in stream order behind this launch.
     unsafe { function.launch(stream, [blocks, 1, 1], [threads, 1, 1], 0, &mut arguments) }
+}
+
+/// Launches the kernel of a call so many times, with the context made current once.
+pub(super) fn launch_raw(call: &Call<'_>, times: usize) -> Result<()> {
+    let Some(Device::Cuda(ordinal)) = call.outputs.first().map(StridedBuffer::device) else {
+        return Err(Error::new(ErrorKind::Unsupported, "a raw launch needs a CUDA device"));
+    };
+    let ctx = Context::get(ordinal)?;
+    let spec = &call.plan.spec;
+    let function = KERNELS.get_or_build(&(ordinal, spec.clone()), || load(ctx, spec))?;
+    let mut packed = call.pack();
+    let mut arguments = packed.pointers();
+    let blocks = u32::try_from(call.plan.args.blocks).unwrap_or(u32::MAX);
+    let block = [spec.class.threads(), 1, 1];
+    // SAFETY: as in `run`.
+    unsafe { function.launch_times(ctx.default_stream()?, [blocks, 1, 1], block, 0, &mut arguments, times) }
+}
+
+/// What planning needs to know of a device.
+pub(super) fn machine(ordinal: u32) -> Result<Machine> {
+    let properties = Context::get(ordinal)?.properties();
+    Ok(Machine {
+        sm_count: properties.sm_count,
+        threads_per_sm: properties.max_threads_per_sm,
+        bytes_in_flight: policy::bytes_in_flight(properties.arch.major),
+        ..Machine::default()
+    })
 }
 
 /// Compiles and loads a kernel. Where NVRTC rejects it, the error points into the Rust source.
@@ -79,6 +108,15 @@ pub(super) fn download(storage: &Storage, at: usize, bytes: &mut [u8]) -> Result
 pub(super) fn copy(from: &Storage, range: Range<usize>, to: &Storage) -> Result<()> {
     let (source, target) = (memory(from)?, memory(to)?);
     target.copy_from(0, source, range.start, range.len(), target.context().default_stream()?)
+}
+
+/// Queues the driver's copy of a buffer's memory into another: for measuring.
+///
+/// # Errors
+/// Host memory; a target that is too small; the driver fails.
+pub fn copy_to_memory(from: &StridedBuffer, to: &DeviceMemory) -> Result<()> {
+    let source = memory(from.storage())?;
+    to.copy_from(0, source, 0, source.bytes(), to.context().default_stream()?)
 }
 
 /// Sets device memory to zeros.

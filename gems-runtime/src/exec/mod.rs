@@ -5,7 +5,14 @@
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod fused;
+mod prepared;
 mod transfer;
+
+#[cfg(feature = "cuda")]
+pub use cuda::copy_to_memory;
+pub(crate) use fused::{Fused, plan_fused, run_fused};
+pub use prepared::Prepared;
 
 pub(crate) use transfer::{allocate, read, to_device, write, write_bytes, zero};
 
@@ -13,10 +20,13 @@ use crate::buffer::{Buffer, Meta, StridedBuffer};
 use crate::device::Device;
 use crate::dtype::{self, DType};
 use crate::emit::{self, Packed};
-use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{self, Overlap, Region};
+use crate::error::Result;
+#[cfg(not(feature = "cuda"))]
+use crate::error::{Error, ErrorKind};
+use crate::layout::Overlap;
 use crate::op::{OpDef, Operand};
-use crate::plan::{self, Inference, Outputs, Placement, Plan, Source};
+use crate::plan::policy::Machine;
+use crate::plan::{self, Inference, Outputs, Placed, Placement, Plan, Source};
 use smallvec::SmallVec;
 
 /// The bytes of a number in some dtype, little endian.
@@ -88,27 +98,17 @@ fn write_into(
         }
     }
     let outputs: SmallVec<[StridedBuffer; 2]> = outputs.iter().map(|output| (*output).clone()).collect();
-    check_outputs(op, &outputs)?;
+    let known: SmallVec<[_; 2]> = outputs.iter().map(|output| Some(placed(output))).collect();
+    plan::check_outputs(op, &known)?;
     let mut sharing = Sharing::None;
     let mut inputs: SmallVec<[Input<'_>; 8]> = operands.iter().map(Input::of).collect();
-    for (input, param) in inputs.iter_mut().zip(op.params) {
-        for (output, def) in outputs.iter().zip(op.outputs) {
+    for (i, input) in inputs.iter_mut().enumerate() {
+        for (o, output) in outputs.iter().enumerate() {
             let Some(buffer) = input.buffer() else { continue };
-            match overlap(output, buffer) {
-                Overlap::None => {}
+            match plan::sharing(op, (o, placed(output)), (i, placed(buffer)))? {
+                Overlap::None | Overlap::Partial => {}
                 Overlap::Full => sharing = Sharing::SameElements,
                 Overlap::Copy => *input = Input::Owned(transfer::copy_span(buffer)?),
-                Overlap::Partial => {
-                    let message = format!(
-                        "output `{}` ({}) overlaps input `{}` ({}) partly; pass the same view for in-place, \
-                         or a separate output",
-                        def.name,
-                        output.meta(),
-                        param.name,
-                        buffer.meta()
-                    );
-                    return Err(Error::new(ErrorKind::Overlap, message));
-                }
             }
         }
     }
@@ -149,37 +149,12 @@ impl<'a> Input<'a> {
     }
 }
 
-/// No output overlaps itself or another output.
-fn check_outputs(op: &OpDef, outputs: &[StridedBuffer]) -> Result<()> {
-    for (i, output) in outputs.iter().enumerate() {
-        let name = op.outputs[i].name;
-        if layout::has_internal_overlap(&output.meta().layout) {
-            let message = format!(
-                "elements of output `{name}` ({}) share memory; give an output without overlap",
-                output.meta()
-            );
-            return Err(Error::new(ErrorKind::Overlap, message));
-        }
-        for (other, def) in outputs.iter().zip(op.outputs).take(i) {
-            if overlap(output, other) != Overlap::None {
-                let message =
-                    format!("outputs `{}` and `{name}` share memory; give separate outputs", def.name);
-                return Err(Error::new(ErrorKind::Overlap, message));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn overlap(output: &StridedBuffer, input: &StridedBuffer) -> Overlap {
-    if output.device() != input.device() {
-        return Overlap::None;
-    }
-    layout::overlap(region(output), region(input))
-}
-
-fn region(buffer: &StridedBuffer) -> Region<'_> {
-    Region { address: buffer.address(), element_size: buffer.dtype().size(), layout: &buffer.meta().layout }
+fn placed(buffer: &StridedBuffer) -> Placed<'_> {
+    let space = match buffer.device() {
+        Device::Cpu => 0,
+        Device::Cuda(ordinal) => ordinal as usize + 1,
+    };
+    Placed { meta: buffer.meta(), space, address: buffer.address() }
 }
 
 /// Plans and runs a call whose outputs exist and whose overlaps are fine.
@@ -208,16 +183,29 @@ fn run(
         values.push(value);
         buffers.push(buffer);
     }
-    let place = |buffer: &StridedBuffer| buffer.address();
-    let placements: SmallVec<[Option<Placement<'_>>; 8]> = buffers
-        .iter()
-        .map(|buffer| buffer.map(|b| Placement { layout: &b.meta().layout, address: place(b) }))
-        .collect();
-    let output_placements: SmallVec<[Placement<'_>; 2]> =
-        outputs.iter().map(|b| Placement { layout: &b.meta().layout, address: place(b) }).collect();
+    let placements: SmallVec<[Option<Placement<'_>>; 8]> =
+        buffers.iter().map(|buffer| buffer.map(place)).collect();
+    let output_placements: SmallVec<[Placement<'_>; 2]> = outputs.iter().map(place).collect();
     let disjoint = sharing == Sharing::None;
-    let plan = plan::schedule(op, inference, &placements, &output_placements, disjoint)?;
+    let machine = machine(inference.device)?;
+    let plan = plan::schedule(&machine, op, inference, &placements, &output_placements, disjoint)?;
     back_end(&Call { plan: &plan, values: &values, inputs: &buffers, outputs })
+}
+
+/// Where a buffer lies.
+fn place(buffer: &StridedBuffer) -> Placement<'_> {
+    Placement { layout: &buffer.meta().layout, address: buffer.address() }
+}
+
+/// What planning needs to know of a device.
+pub(crate) fn machine(device: Device) -> Result<Machine> {
+    match device {
+        Device::Cpu => Ok(Machine::default()),
+        #[cfg(feature = "cuda")]
+        Device::Cuda(ordinal) => cuda::machine(ordinal),
+        #[cfg(not(feature = "cuda"))]
+        Device::Cuda(_) => Err(no_cuda()),
+    }
 }
 
 /// What runs a planned call.
