@@ -1,7 +1,14 @@
 //! What the attributes accept: one file a construct, with values that it must give.
 //!
 //! What they refuse is in `compile_fail`. These are modules of one program, so that they cost one compilation.
-#![allow(dead_code, unreachable_pub, clippy::all, reason = "the files show the language, not style")]
+#![allow(
+    dead_code,
+    unused_qualifications,
+    clippy::all,
+    clippy::allow_attributes,
+    clippy::allow_attributes_without_reason,
+    reason = "the files show the language, not style"
+)]
 
 #[path = "accepted/arithmetic.rs"]
 mod arithmetic;

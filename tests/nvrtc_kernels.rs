@@ -5,6 +5,7 @@
 //! or for all of them where `GEMS_SWEEP=full` is set.
 //! Behind the feature `nvrtc`; with it, a missing library is a failure. Runs nothing.
 #![cfg(feature = "nvrtc")]
+#![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
 use gems_ops::REGISTRY;
 use gems_ops::prelude::*;

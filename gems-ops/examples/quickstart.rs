@@ -2,6 +2,7 @@
 //!
 //! First without memory, on symbolic buffers; then on the GPU if there is one, else on the CPU. Every value is
 //! checked against plain Rust loops.
+#![expect(clippy::print_stdout, reason = "the example shows what it computes")]
 
 use gems_ops::prelude::*;
 use half::bf16;

@@ -12,6 +12,15 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+#![cfg_attr(
+    test,
+    expect(
+        clippy::cast_possible_truncation,
+        clippy::excessive_precision,
+        reason = "tests compare with casts and with digits as they were published"
+    )
+)]
+
 extern crate self as gems_ops;
 
 pub mod activation;

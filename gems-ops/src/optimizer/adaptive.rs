@@ -300,6 +300,7 @@ pub fn fused_adadelta<T: Float>(
 ///
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
+#[expect(clippy::too_many_arguments, reason = "the state and the settings of the optimizer")]
 pub fn fused_adadelta_<B: Buffer>(
     param: &mut B,
     grad: &B,
