@@ -68,7 +68,7 @@ fn at_least(name: &str, number: Option<&Option<Scalar>>, least: i64) -> Result<(
 
 /// Hurwitz' ζ(s, q) = Σ (q + k)^(−s) over k ≥ 0; `input` is s, `other` is q.
 ///
-/// s = 1 → ∞; s < 1 → NaN; q = ∞ → 0; q an integer ≤ 0 → ∞; q < 0 with a fractional s → NaN.
+/// s = 1 → ∞; s < 1 → NaN; s = ∞ → NaN for q > 1, 1 for q = 1, else ∞; q = ∞ → 0; q an integer ≤ 0 → ∞; q < 0 with a fractional s → NaN.
 ///
 /// Integers become floats first. Matches `torch.special.zeta`, but for q = ∞ (NaN there).
 #[pointwise_dynamic(promote = int_to_float(input, other), dtypes(bool, int, float))]
@@ -177,10 +177,19 @@ fn zeta_f64(s: f64, q: f64) -> f64 {
         f64::NAN
     } else if q == f64::INFINITY {
         0.0
+    } else if q <= 0.0 && q.floor() == q {
+        f64::INFINITY
+    } else if s.is_infinite() {
+        // The first term alone; PyTorch has no value where it vanishes.
+        if q > 1.0 {
+            f64::NAN
+        } else if q == 1.0 {
+            1.0
+        } else {
+            f64::INFINITY
+        }
     } else if q > 0.0 {
         zeta_sum(s, q, 1.0)
-    } else if q.floor() == q {
-        f64::INFINITY
     } else if s.floor() != s {
         f64::NAN
     } else {

@@ -1,6 +1,7 @@
 //! Orthogonal polynomials of a degree that may differ from element to element.
 //!
-//! The degree is truncated toward zero: below 0 the value is 0, for NaN it is NaN; of degree 0 it is 1 for every x.
+//! The degree is truncated toward zero: below 0 and beyond i64 the value is 0, for NaN it is NaN; of degree 0 it is 1
+//! for every x.
 //! Computed in f64 by the three-term recurrence and rounded once. Values too great are ±∞, never NaN.
 //! The work is bounded: beyond 4096 steps (2²⁰ for Legendre and Laguerre) closed or asymptotic forms take over.
 
@@ -123,12 +124,18 @@ pub fn special_legendre_polynomial_p<T: Float>(x: T, n: T) -> T {
     legendre(x as f64, n as f64) as T
 }
 
-/// The value for a degree below 2 or NaN, given that of degree 1.
+/// A degree that needs no step: below 2, NaN or beyond i64.
 #[device_fn]
-fn low_degree(k: f64, first: f64) -> f64 {
+fn is_other_degree(k: f64) -> bool {
+    k.is_nan() || k < 2.0 || k >= 9223372036854775808.0
+}
+
+/// The value for such a degree, given that of degree 1.
+#[device_fn]
+fn other_degree(k: f64, first: f64) -> f64 {
     if k.is_nan() {
         k
-    } else if k < 0.0 {
+    } else if k < 0.0 || k >= 9223372036854775808.0 {
         0.0
     } else if k < 1.0 {
         1.0
@@ -219,8 +226,8 @@ fn chebyshev(y: f64, right: f64, left: f64, n: f64, family: i32) -> f64 {
     } else {
         2.0 * y + 1.0
     };
-    if k.is_nan() || k < 2.0 {
-        return low_degree(k, first);
+    if is_other_degree(k) {
+        return other_degree(k, first);
     }
     if y.abs() < 0.5 && k <= 4096.0 {
         return recurrence(2.0 * y, 1.0, 0.0, first, k, f64::INFINITY);
@@ -289,8 +296,8 @@ fn chebyshev_far(right: f64, k: f64, family: i32) -> f64 {
 #[inline(never)]
 fn hermite(x: f64, n: f64, scale: f64) -> f64 {
     let k = n.trunc();
-    if k.is_nan() || k < 2.0 {
-        return low_degree(k, scale * x);
+    if is_other_degree(k) {
+        return other_degree(k, scale * x);
     }
     if k <= 4096.0 {
         return recurrence(scale * x, 0.0, scale, scale * x, k, leading(x, k));
@@ -313,8 +320,8 @@ fn hermite(x: f64, n: f64, scale: f64) -> f64 {
 #[inline(never)]
 fn laguerre(x: f64, n: f64) -> f64 {
     let k = n.trunc();
-    if k.is_nan() || k < 2.0 {
-        return low_degree(k, 1.0 - x);
+    if is_other_degree(k) {
+        return other_degree(k, 1.0 - x);
     }
     let overflow = leading(-x, k);
     if k <= 1048576.0 {
@@ -344,8 +351,8 @@ fn laguerre(x: f64, n: f64) -> f64 {
 #[inline(never)]
 fn legendre(x: f64, n: f64) -> f64 {
     let k = n.trunc();
-    if k.is_nan() || k < 2.0 {
-        return low_degree(k, x);
+    if is_other_degree(k) {
+        return other_degree(k, x);
     }
     let overflow = leading(x, k);
     if k <= 1048576.0 {
@@ -396,6 +403,7 @@ mod tests {
     fn degrees_are_truncated_and_have_edges() {
         for p in ALL {
             assert_eq!((p(0.3, -1.0), p(0.3, -0.5), p(f64::NAN, 0.0)), (0.0, 1.0, 1.0));
+            assert_eq!((p(0.3, f64::INFINITY), p(1.0, 1e19), p(0.3, f64::NEG_INFINITY)), (0.0, 0.0, 0.0));
             assert_eq!(p(0.3, 2.7), p(0.3, 2.0));
             assert!(p(0.3, f64::NAN).is_nan() && p(f64::NAN, 1.0).is_nan() && p(f64::NAN, 7.0).is_nan());
         }

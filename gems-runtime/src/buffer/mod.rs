@@ -73,12 +73,13 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
     /// As `run`.
     #[doc(hidden)]
     fn call<const N: usize>(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<[Self; N]> {
-        let outputs = Self::run(op, operands, None)?.into_vec();
-        let count = outputs.len();
-        <[Self; N]>::try_from(outputs).map_err(|_| {
-            let message = format!("gives {count} results, {N} were asked for");
-            Error::new(ErrorKind::Value, message).in_op(op.name)
-        })
+        let outputs = Self::run(op, operands, None)?;
+        if outputs.len() != N {
+            let message = format!("gives {} results, {N} were asked for", outputs.len());
+            return Err(Error::new(ErrorKind::Value, message).in_op(op.name));
+        }
+        let mut outputs = outputs.into_iter();
+        Ok(std::array::from_fn(|_| outputs.next().unwrap_or_else(|| unreachable!("there are {N} results"))))
     }
 
     /// The same into existing buffers.

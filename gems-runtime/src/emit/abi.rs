@@ -66,6 +66,18 @@ impl Packed {
         }
     }
 
+    /// Replaces the first bytes of an argument that was packed, as many as it has words.
+    pub fn set(&mut self, position: usize, bytes: &[u8]) {
+        let start = self.starts.get(position).copied().unwrap_or(usize::MAX);
+        let end = self.starts.get(position + 1).copied().unwrap_or(self.words.len());
+        let words = self.words.get_mut(start..end).unwrap_or_default();
+        for (word, chunk) in words.iter_mut().zip(bytes.chunks(8)) {
+            let mut raw = [0; 8];
+            raw[..chunk.len()].copy_from_slice(chunk);
+            *word = u64::from_le_bytes(raw);
+        }
+    }
+
     /// The address of each argument, for `cuLaunchKernel`.
     pub fn pointers(&mut self) -> SmallVec<[*mut std::ffi::c_void; 20]> {
         let words = &mut self.words;

@@ -9,6 +9,7 @@ use super::operand::{Operand, Operands, compute, declare_held, index_types, sing
 use super::rows::{Bounds, Row, declare_axes, decode, offset};
 use super::uses::Uses;
 use super::writer::Writer;
+use crate::plan::policy;
 use crate::plan::{Access, IndexWidth, KernelSpec};
 
 /// Axes, index width, the tile and the block.
@@ -27,6 +28,8 @@ struct Turned<'a> {
     operand: &'a Operand,
     ty: &'static str,
     width: u32,
+    /// Columns that a thread fills together.
+    columns: u32,
     rounds: u32,
     reversed: bool,
     aligned: bool,
@@ -57,8 +60,10 @@ pub(super) fn write(
             let Access::Tiled { reversed, aligned } = input.access else { return None };
             let size = u32::try_from(input.stored.size()).unwrap_or(16);
             let width = (16 / size).min(width).max(1);
-            let rounds = across * down / width / threads;
-            Some(Turned { operand, ty: memory_type(input.stored), width, rounds, reversed, aligned })
+            // Groups of columns must not be cut by the permutation of the tile.
+            let columns = policy::columns_at_once(size).min(width);
+            let rounds = across * down / width / columns / threads;
+            Some(Turned { operand, ty: memory_type(input.stored), width, columns, rounds, reversed, aligned })
         })
         .collect();
     let (last, next) = (rank - 1, rank - 2);
@@ -154,51 +159,53 @@ pub(super) fn write(
 }
 
 impl Turned<'_> {
-    /// The vector `r` of a thread on the way into the tile: eight vectors down, then columns, then the next eight down.
+    /// The vectors `r` of a thread on the way into the tile: eight vectors down, then columns, then the next eight down.
     fn place(&self, text: &mut Writer, shape: Shape) {
         let Shape { across, threads, .. } = shape;
+        let groups = across / self.columns;
         text.line(&format!("const u32 s = r * {threads} + threadIdx.x;"));
-        text.line(&format!(
-            "const u32 a = s / 8 % {across}, b = (s / {} * 8 + s % 8) * {};",
-            8 * across,
-            self.width
-        ));
+        let column = if self.columns == 1 { String::new() } else { format!(" * {}", self.columns) };
+        text.line(&format!("const u32 a = s / 8 % {groups}{column};"));
+        text.line(&format!("const u32 b = (s / {} * 8 + s % 8) * {};", 8 * groups, self.width));
     }
 
     fn load(&self, text: &mut Writer, uses: &mut Uses, shape: Shape) {
-        let Turned { operand: Operand { name, base, going, .. }, ty, width, rounds, .. } = self;
+        let Turned { operand: Operand { name, base, going, .. }, ty, width, columns, rounds, .. } = self;
         let signed = index_types(shape.index).1;
         let (last, next) = (shape.rank - 1, shape.rank - 2);
-        text.line(&format!("math::vec<{ty}, {width}> {going}[{rounds}] = {{}};"));
+        text.line(&format!("math::vec<{ty}, {width}> {going}[{rounds}][{columns}] = {{}};"));
+        let step = format!("axes.{name}[{next}]");
+        let piece = if self.aligned { "load_whole" } else { "load_any" };
+        let mut whole = |text: &mut Writer| {
+            if *width == 1 {
+                text.line(&format!("{going}[r][c].at[0] = {name}[column + begin * {step}];"));
+                return;
+            }
+            uses.require(piece, []);
+            let vector = |from: &str| format!("math::{piece}<{ty}, {width}>({name} + ({from}))");
+            text.line(&if self.reversed {
+                uses.require("backward", []);
+                let vector = vector(&format!("column - begin - {}", width - 1));
+                format!("{going}[r][c] = math::backward({vector});")
+            } else {
+                format!("{going}[r][c] = {};", vector("column + begin"))
+            });
+        };
         text.unrolled("r", *rounds, |text| {
             self.place(text, shape);
             text.line(&format!("const {signed} begin = down + {signed}(b);"));
-            text.block(&format!("if (across + {signed}(a) < {signed}(axes.inner))"), |text| {
-                text.line(&format!(
-                    "const {signed} column = {base} + (across + {signed}(a)) * axes.{name}[{last}];"
-                ));
-                let step = format!("axes.{name}[{next}]");
-                let element = format!("{going}[r].at[k] = {name}[column + (begin + {signed}(k)) * {step}];");
-                let whole = |text: &mut Writer| {
-                    if *width == 1 {
-                        text.line(&format!("{going}[r].at[0] = {name}[column + begin * {step}];"));
-                        return;
-                    }
-                    let piece = if self.aligned { "load_whole" } else { "load_any" };
-                    uses.require(piece, []);
-                    let vector = |from: &str| format!("math::{piece}<{ty}, {width}>({name} + ({from}))");
-                    text.line(&if self.reversed {
-                        uses.require("backward", []);
-                        let vector = vector(&format!("column - begin - {}", width - 1));
-                        format!("{going}[r] = math::backward({vector});")
-                    } else {
-                        format!("{going}[r] = {};", vector("column + begin"))
-                    });
-                };
-                text.either(&format!("if (begin + {width} <= {signed}(axes.outer))"), whole, |text| {
-                    text.unrolled("k", *width, |text| {
-                        text.block(&format!("if (begin + {signed}(k) < {signed}(axes.outer))"), |text| {
-                            text.line(&element);
+            text.unrolled("c", *columns, |text| {
+                text.block(&format!("if (across + {signed}(a + c) < {signed}(axes.inner))"), |text| {
+                    text.line(&format!(
+                        "const {signed} column = {base} + (across + {signed}(a + c)) * axes.{name}[{last}];"
+                    ));
+                    text.either(&format!("if (begin + {width} <= {signed}(axes.outer))"), &mut whole, |text| {
+                        text.unrolled("k", *width, |text| {
+                            text.block(&format!("if (begin + {signed}(k) < {signed}(axes.outer))"), |text| {
+                                text.line(&format!(
+                                    "{going}[r][c].at[k] = {name}[column + (begin + {signed}(k)) * {step}];"
+                                ));
+                            });
                         });
                     });
                 });
@@ -207,11 +214,11 @@ impl Turned<'_> {
     }
 
     fn fill(&self, text: &mut Writer, shape: Shape) {
-        let Turned { operand: Operand { tile, going, .. }, ty, width, rounds, .. } = self;
+        let Turned { operand: Operand { tile, going, .. }, ty, width, columns, rounds, .. } = self;
         text.unrolled("r", *rounds, |text| {
             self.place(text, shape);
             text.line(&format!(
-                "math::fill_tile<{ty}, {}, {width}>({tile}, b, a, {going}[r]);",
+                "math::fill_tile<{ty}, {}, {width}, {columns}>({tile}, b, a, {going}[r]);",
                 shape.across
             ));
         });

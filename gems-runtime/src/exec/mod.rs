@@ -7,6 +7,7 @@ mod cpu;
 mod cuda;
 mod fused;
 mod prepared;
+mod ready;
 mod transfer;
 
 #[cfg(feature = "cuda")]
@@ -38,7 +39,12 @@ pub(crate) fn call(
     operands: &[Operand<'_, StridedBuffer>],
     dtype: Option<DType>,
 ) -> Result<SmallVec<[StridedBuffer; 2]>> {
-    call_on(launch, op, operands, dtype)
+    let key = ready::Key::of(op, operands, dtype, &[]);
+    let result = match key.as_ref().and_then(|key| ready::call(key, operands)) {
+        Some(result) => result,
+        None => call_first(launch, op, operands, dtype, key.as_ref()),
+    };
+    result.map_err(|error| error.in_op(op.name))
 }
 
 /// Runs `op` into new buffers, with another back end than the device's own.
@@ -51,12 +57,41 @@ pub fn call_on(
     operands: &[Operand<'_, StridedBuffer>],
     dtype: Option<DType>,
 ) -> Result<SmallVec<[StridedBuffer; 2]>> {
+    call_first(back_end, op, operands, dtype, None).map_err(|error| error.in_op(op.name))
+}
+
+/// The long way of a call; keeps the plan under `key`.
+fn call_first(
+    back_end: BackEnd,
+    op: &'static OpDef,
+    operands: &[Operand<'_, StridedBuffer>],
+    dtype: Option<DType>,
+    key: Option<&ready::Key>,
+) -> Result<SmallVec<[StridedBuffer; 2]>> {
     let inference = plan::infer(op, &plan::arguments(operands), Outputs::New { dtype })?;
-    let outputs = inference.outputs.iter().map(StridedBuffer::allocate).collect::<Result<SmallVec<[_; 2]>>>();
-    let outputs = outputs.map_err(|error| error.in_op(op.name))?;
+    let outputs = inference.outputs.iter().map(StridedBuffer::allocate).collect::<Result<SmallVec<[_; 2]>>>()?;
     let inputs: SmallVec<[_; 8]> = operands.iter().map(Input::of).collect();
-    run(back_end, op, &inference, &inputs, &outputs, Sharing::None).map_err(|error| error.in_op(op.name))?;
+    {
+        let outputs = ready::references(&outputs);
+        let plan = run(back_end, op, &inference, &inputs, &outputs, Sharing::None)?;
+        keep(key, operands, &inference, plan, &outputs);
+    }
     Ok(outputs)
+}
+
+/// Keeps the plan of a call for the next one of its kind.
+fn keep(
+    key: Option<&ready::Key>,
+    operands: &[Operand<'_, StridedBuffer>],
+    inference: &Inference,
+    plan: Option<Plan>,
+    outputs: &[&StridedBuffer],
+) {
+    if let (Some(key), Some(plan)) = (key, plan)
+        && let Some(ready) = ready::Ready::new(key, operands, inference, plan, outputs)
+    {
+        ready::keep(ready, key);
+    }
 }
 
 /// Runs `op` into existing buffers.
@@ -65,7 +100,17 @@ pub(crate) fn call_out(
     operands: &[Operand<'_, StridedBuffer>],
     outputs: &mut [&mut StridedBuffer],
 ) -> Result<()> {
-    call_out_on(launch, op, operands, outputs)
+    let result = {
+        let given: SmallVec<[&StridedBuffer; 2]> = outputs.iter().map(|output| &**output).collect();
+        let key = ready::Key::of(op, operands, None, &given);
+        let done = key.as_ref().and_then(|key| ready::call_out(key, operands, &given));
+        done.ok_or(key)
+    };
+    let result = match result {
+        Ok(result) => result,
+        Err(key) => call_out_first(launch, op, operands, outputs, key.as_ref()),
+    };
+    result.map_err(|error| error.in_op(op.name))
 }
 
 /// Runs `op` into existing buffers, with another back end than the device's own.
@@ -78,26 +123,29 @@ pub fn call_out_on(
     operands: &[Operand<'_, StridedBuffer>],
     outputs: &mut [&mut StridedBuffer],
 ) -> Result<()> {
+    call_out_first(back_end, op, operands, outputs, None).map_err(|error| error.in_op(op.name))
+}
+
+/// The long way of a call into existing buffers; keeps the plan under `key`.
+fn call_out_first(
+    back_end: BackEnd,
+    op: &'static OpDef,
+    operands: &[Operand<'_, StridedBuffer>],
+    outputs: &mut [&mut StridedBuffer],
+    mut key: Option<&ready::Key>,
+) -> Result<()> {
     let inference = {
         let given: SmallVec<[&Meta; 2]> = outputs.iter().map(|output| output.meta()).collect();
         plan::infer(op, &plan::arguments(operands), Outputs::Given(&given))?
     };
-    write_into(back_end, op, &inference, operands, outputs).map_err(|error| error.in_op(op.name))
-}
-
-fn write_into(
-    back_end: BackEnd,
-    op: &'static OpDef,
-    inference: &Inference,
-    operands: &[Operand<'_, StridedBuffer>],
-    outputs: &mut [&mut StridedBuffer],
-) -> Result<()> {
     for (output, meta) in outputs.iter_mut().zip(&inference.outputs) {
         if output.shape() != meta.layout.shape() {
             output.replace(meta)?;
+            // The key is that of the empty buffer.
+            key = None;
         }
     }
-    let outputs: SmallVec<[StridedBuffer; 2]> = outputs.iter().map(|output| (*output).clone()).collect();
+    let outputs: SmallVec<[&StridedBuffer; 2]> = outputs.iter().map(|output| &**output).collect();
     let known: SmallVec<[_; 2]> = outputs.iter().map(|output| Some(placed(output))).collect();
     plan::check_outputs(op, &known)?;
     let mut sharing = Sharing::None;
@@ -108,11 +156,16 @@ fn write_into(
             match plan::sharing(op, (o, placed(output)), (i, placed(buffer)))? {
                 Overlap::None | Overlap::Partial => {}
                 Overlap::Full => sharing = Sharing::SameElements,
-                Overlap::Copy => *input = Input::Owned(transfer::copy_span(buffer)?),
+                Overlap::Copy => {
+                    *input = Input::Owned(transfer::copy_span(buffer)?);
+                    key = None;
+                }
             }
         }
     }
-    run(back_end, op, inference, &inputs, &outputs, sharing)
+    let plan = run(back_end, op, &inference, &inputs, &outputs, sharing)?;
+    keep(key, operands, &inference, plan, &outputs);
+    Ok(())
 }
 
 /// Whether outputs share memory with inputs.
@@ -157,17 +210,17 @@ fn placed(buffer: &StridedBuffer) -> Placed<'_> {
     Placed { meta: buffer.meta(), space, address: buffer.address() }
 }
 
-/// Plans and runs a call whose outputs exist and whose overlaps are fine.
+/// Plans and runs a call whose outputs exist and whose overlaps are fine; gives the plan unless there is no element.
 fn run(
     back_end: BackEnd,
     op: &'static OpDef,
     inference: &Inference,
     inputs: &[Input<'_>],
-    outputs: &[StridedBuffer],
+    outputs: &[&StridedBuffer],
     sharing: Sharing,
-) -> Result<()> {
+) -> Result<Option<Plan>> {
     if outputs.iter().all(|output| output.numel() == 0) {
-        return Ok(());
+        return Ok(None);
     }
     let mut values: SmallVec<[ValueBytes; 8]> = SmallVec::new();
     let mut buffers: SmallVec<[Option<&StridedBuffer>; 8]> = SmallVec::new();
@@ -189,7 +242,8 @@ fn run(
     let disjoint = sharing == Sharing::None;
     let machine = machine(inference.device)?;
     let plan = plan::schedule(&machine, op, inference, &placements, &output_placements, disjoint)?;
-    back_end(&Call { plan: &plan, values: &values, inputs: &buffers, outputs })
+    back_end(&Call { plan: &plan, values: &values, inputs: &buffers, outputs })?;
+    Ok(Some(plan))
 }
 
 /// Where a buffer lies.
@@ -213,7 +267,7 @@ pub type BackEnd = fn(&Call<'_>) -> Result<()>;
 
 /// The back end of the device that holds the outputs.
 fn launch(call: &Call<'_>) -> Result<()> {
-    match call.outputs.first().map_or(Device::Cpu, StridedBuffer::device) {
+    match call.outputs.first().map_or(Device::Cpu, |output| output.device()) {
         Device::Cpu => cpu::run(call),
         #[cfg(feature = "cuda")]
         Device::Cuda(ordinal) => cuda::run(call, ordinal),
@@ -232,7 +286,7 @@ pub struct Call<'a> {
     /// One a parameter; `None` where it is passed by value.
     pub inputs: &'a [Option<&'a StridedBuffer>],
     /// One an output.
-    pub outputs: &'a [StridedBuffer],
+    pub outputs: &'a [&'a StridedBuffer],
 }
 
 impl Call<'_> {
@@ -241,7 +295,7 @@ impl Call<'_> {
     pub fn pack(&self) -> Packed {
         let inputs: SmallVec<[u64; 8]> =
             self.inputs.iter().map(|buffer| buffer.map_or(0, StridedBuffer::address)).collect();
-        let outputs: SmallVec<[u64; 2]> = self.outputs.iter().map(StridedBuffer::address).collect();
+        let outputs: SmallVec<[u64; 2]> = self.outputs.iter().map(|output| output.address()).collect();
         emit::pack(&self.plan.spec, &self.plan.args, self.values, &inputs, &outputs)
     }
 }

@@ -132,6 +132,7 @@ impl Prepared {
 
     fn with_call(&self, run: impl FnOnce(&Call<'_>) -> Result<()>) -> Result<()> {
         let inputs: SmallVec<[Option<&StridedBuffer>; 8]> = self.inputs.iter().map(Option::as_ref).collect();
-        run(&Call { plan: &self.plan, values: &self.values, inputs: &inputs, outputs: &self.outputs })
+        let outputs = super::ready::references(&self.outputs);
+        run(&Call { plan: &self.plan, values: &self.values, inputs: &inputs, outputs: &outputs })
     }
 }

@@ -59,8 +59,6 @@ pub struct RequestedOutput<'a> {
 
 /// Bytes of one vector load.
 const VECTOR_BYTES: u32 = 16;
-/// Most bytes that one operand's vector may take in registers.
-const WIDEST_VECTOR_BYTES: u32 = 64;
 /// Blocks that one launch may have.
 const MAX_BLOCKS: u64 = (1 << 31) - 1;
 /// Most elements for 32-bit indices: those of the last block run past the end, by less than the rest up to 2^31.
@@ -259,6 +257,14 @@ impl Operands {
         self.extents.last().copied().unwrap_or(1)
     }
 
+    /// Extents of the two innermost axes.
+    fn plane(&self) -> [usize; 2] {
+        match *self.extents.as_slice() {
+            [.., down, across] => [down, across],
+            _ => [1, self.inner_extent()],
+        }
+    }
+
     fn is_flat(&self) -> bool {
         self.extents.len() <= 1 && self.all().all(|operand| matches!(operand.inner(), 0 | 1))
     }
@@ -289,19 +295,25 @@ impl Operands {
         }
     }
 
-    /// Elements of one vector: 16 bytes of the narrowest operand that has vectors, less if the widest would take too
-    /// many registers.
-    fn width(&self, has_vectors: impl Fn(&Operand) -> bool) -> u32 {
+    /// Elements of one vector: 16 bytes of the widest operand that has vectors, so that neighbors in a warp load and
+    /// store neighboring bytes of every operand.
+    fn width(&self, machine: &Machine, has_vectors: impl Fn(&Operand) -> bool) -> u32 {
         let sizes = self.all().filter(|operand| has_vectors(operand)).map(|operand| operand.size);
         let (narrowest, widest) =
             sizes.fold((VECTOR_BYTES, 1), |(low, high), size| (low.min(size), high.max(size)));
-        (VECTOR_BYTES / narrowest).min(WIDEST_VECTOR_BYTES / widest).max(1)
+        let bytes = machine.tuning.widest.unwrap_or(VECTOR_BYTES);
+        (VECTOR_BYTES / narrowest).min(bytes / widest).max(1)
+    }
+
+    /// Size in bytes of the widest operand.
+    fn widest(&self) -> u32 {
+        self.all().filter(|operand| operand.address.is_some()).map(|operand| operand.size).max().unwrap_or(1)
     }
 
     fn flat(&self, machine: &Machine, numel: usize) -> Class {
-        let width = self.width(|operand| operand.address.is_some());
+        let width = self.width(machine, |operand| operand.address.is_some());
         let n_vectors = (numel as u64).div_ceil(u64::from(width));
-        let launch = policy::launch(machine, Reach::Vectors, self.loaded_bytes() * width, n_vectors);
+        let launch = policy::launch(machine, self.reach(Reach::Flat), self.widest(), self.loaded_bytes() * width, n_vectors);
         let peeled = self.lead(width) != 0;
         Class::Flat { width, vectors: launch.vectors, threads: launch.threads, peeled }
     }
@@ -309,7 +321,7 @@ impl Operands {
     fn rows(&self, machine: &Machine) -> Class {
         let steps_by_one = |operand: &Operand| operand.inner().unsigned_abs() == 1;
         let mut width = if self.all().any(steps_by_one) {
-            self.width(|o| o.address.is_some() && !o.is_single())
+            self.width(machine, |o| o.address.is_some() && !o.is_single())
         } else {
             1
         };
@@ -320,8 +332,8 @@ impl Operands {
         let outer: u64 = self.extents[..self.inner_axis()].iter().map(|&extent| extent as u64).product();
         let n_vectors = outer * self.row_units(width) as u64;
         let by_elements = self.inputs.iter().any(|input| input.inner().unsigned_abs() > 1) || width == 1;
-        let reach = if by_elements { Reach::Elements } else { Reach::Vectors };
-        let launch = policy::launch(machine, reach, self.loaded_bytes() * width, n_vectors);
+        let loaded = self.loaded_bytes() * width;
+        let launch = policy::launch(machine, self.reach(if by_elements { Reach::Elements } else { Reach::Rows }), self.widest(), loaded, n_vectors);
         let ragged =
             width > 1 && (self.shifts_rows(width) || !self.inner_extent().is_multiple_of(width as usize));
         Class::Rows {
@@ -335,11 +347,11 @@ impl Operands {
     }
 
     fn tiled(&self, machine: &Machine) -> Class {
-        let width = self.width(|operand| operand.address.is_some() && !operand.is_single());
+        let width = self.width(machine, |operand| operand.address.is_some() && !operand.is_single());
         let turned = self.inputs.iter().filter(|input| self.is_turned(input)).map(|input| input.size);
         let (narrowest, bytes) =
             turned.fold((VECTOR_BYTES, 0), |(low, sum), size| (low.min(size), sum + size));
-        let tile = policy::tile(machine, narrowest, bytes, width);
+        let tile = policy::tile(machine, narrowest, bytes, width, self.plane());
         Class::Tiled {
             rank: self.rank(),
             index: self.index(),
@@ -348,6 +360,10 @@ impl Operands {
             down: tile.down,
             threads: tile.threads,
         }
+    }
+
+    fn reach(&self, reach: Reach) -> Reach {
+        if self.loaded_bytes() == 0 { Reach::Stores } else { reach }
     }
 
     fn rank(&self) -> u32 {

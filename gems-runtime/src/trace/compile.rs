@@ -89,15 +89,10 @@ where
     /// The function's own; a returned buffer that does not come from the inputs; a device that fails.
     pub fn call(&self, inputs: [&StridedBuffer; N]) -> Result<R::Real> {
         let (form, values) = self.form(&inputs)?;
-        let mut memories = Memories::new(&form.graph, &values, &inputs);
         if run::inputs_are_entangled(&form.graph, &inputs) {
             self.counts.unfused.fetch_add(1, Ordering::Relaxed);
-            run::one_by_one(&form.graph, &mut memories)?;
-        } else {
-            form.kernels.iter().try_for_each(|kernel| run::kernel(kernel, &mut memories))?;
         }
-        let results = form.results.iter().map(|view| memories.view(view)).collect::<Result<Vec<_>>>()?;
-        R::rebuild(results)
+        R::rebuild(form.run(&values, &inputs)?)
     }
 
     /// The form of these inputs with the sizes of the call, traced if it is new.
@@ -122,38 +117,10 @@ where
     }
 
     fn trace(&self, inputs: &[&StridedBuffer; N]) -> Result<Form> {
-        let scope = Scope::new(Policy::Guard);
-        let recorder = Recorder::default();
-        let mut metas = Vec::new();
-        let mut traced = Vec::new();
-        for (index, input) in inputs.iter().enumerate() {
-            let meta = input.meta();
-            // Where an input lies in its storage changes nothing about the function.
-            let layout = Layout::new(meta.layout.shape(), meta.layout.strides(), 0)?;
-            let name = format!("x{index}");
-            let symbolic = SymbolicBuffer::like_symbolic(&Meta { layout, ..meta.clone() }, &name, &scope)?;
-            metas.push(symbolic.meta().clone());
-            traced.push(symbolic.as_input(&recorder, index, &name));
-        }
-        let traced: [SymbolicBuffer; N] =
-            traced.try_into().map_err(|_| Error::new(ErrorKind::Value, "inputs"))?;
-        let returned = (self.function)(traced)?;
-        let results = returned
-            .flatten()
-            .into_iter()
-            .map(|buffer| match buffer.traced() {
-                Some(traced) => Ok(View { memory: traced.memory, layout: buffer.meta().layout.clone() }),
-                None => {
-                    let message =
-                        format!("the returned {buffer} does not come from the inputs, so it has no value");
-                    Err(Error::new(ErrorKind::Value, message))
-                }
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let graph = recorder.snapshot();
-        let kernels = fuse::kernels(&graph, &results, self.fusion);
-        tracing::debug!("traced {} ops into {} kernels", graph.ops().len(), kernels.len());
-        Ok(Form { inputs: metas, guards: scope.guards()?, graph, results, kernels })
+        Form::trace(inputs, self.fusion, |inputs| {
+            let inputs = inputs.try_into().map_err(|_| Error::new(ErrorKind::Value, "inputs"))?;
+            (self.function)(inputs)
+        })
     }
 
     /// What the calls did so far.
@@ -200,7 +167,73 @@ where
     }
 }
 
+/// Traces a function of any number of inputs, fuses it and runs it once.
+///
+/// # Errors
+/// As [`Compiled::call`].
+pub fn trace_and_run(
+    inputs: &[&StridedBuffer],
+    fusion: Fusion,
+    function: impl FnOnce(Vec<SymbolicBuffer>) -> Result<Vec<SymbolicBuffer>>,
+) -> Result<Vec<StridedBuffer>> {
+    let form = Form::trace(inputs, fusion, function)?;
+    let values = form.bind(inputs).ok_or_else(guards_of_the_trace_fail)?;
+    form.run(&values, inputs)
+}
+
+fn guards_of_the_trace_fail() -> Error {
+    let message =
+        "the guards of a trace do not hold for the inputs that were traced; this is a fault of gems";
+    Error::new(ErrorKind::Guard, message)
+}
+
 impl Form {
+    /// Runs a function on symbolic buffers like these inputs, and fuses what it did.
+    fn trace<R: Returned>(
+        inputs: &[&StridedBuffer],
+        fusion: Fusion,
+        function: impl FnOnce(Vec<SymbolicBuffer>) -> Result<R>,
+    ) -> Result<Form> {
+        let scope = Scope::new(Policy::Guard);
+        let recorder = Recorder::default();
+        let mut metas = Vec::new();
+        let mut traced = Vec::new();
+        for (index, input) in inputs.iter().enumerate() {
+            let meta = input.meta();
+            // Where an input lies in its storage changes nothing about the function.
+            let layout = Layout::new(meta.layout.shape(), meta.layout.strides(), 0)?;
+            let name = format!("x{index}");
+            let symbolic = SymbolicBuffer::like_symbolic(&Meta { layout, ..meta.clone() }, &name, &scope)?;
+            metas.push(symbolic.meta().clone());
+            traced.push(symbolic.as_input(&recorder, index, &name));
+        }
+        let returned = function(traced)?;
+        let result = |buffer: &SymbolicBuffer| match buffer.traced() {
+            Some(traced) => Ok(View { memory: traced.memory, layout: buffer.meta().layout.clone() }),
+            None => {
+                let message =
+                    format!("the returned {buffer} does not come from the inputs, so it has no value");
+                Err(Error::new(ErrorKind::Value, message))
+            }
+        };
+        let results = returned.flatten().into_iter().map(result).collect::<Result<Vec<_>>>()?;
+        let graph = recorder.snapshot();
+        let kernels = fuse::kernels(&graph, &results, fusion);
+        tracing::debug!("traced {} ops into {} kernels", graph.ops().len(), kernels.len());
+        Ok(Form { inputs: metas, guards: scope.guards()?, graph, results, kernels })
+    }
+
+    /// Runs the kernels; op by op where inputs share memory that is written.
+    fn run(&self, values: &Values, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
+        let mut memories = Memories::new(&self.graph, values, inputs);
+        if run::inputs_are_entangled(&self.graph, inputs) {
+            run::one_by_one(&self.graph, &mut memories)?;
+        } else {
+            self.kernels.iter().try_for_each(|kernel| run::kernel(kernel, &mut memories))?;
+        }
+        self.results.iter().map(|view| memories.view(view)).collect()
+    }
+
     /// The sizes of a call whose inputs have this form.
     fn bind(&self, inputs: &[&StridedBuffer]) -> Option<Values> {
         let same = |(described, actual): (&Meta<Dim>, &&StridedBuffer)| {

@@ -23,7 +23,7 @@ mod scope;
 mod state;
 mod symbol;
 
-pub use compile::{Compiled, Stats, compile};
+pub use compile::{Compiled, Stats, compile, trace_and_run};
 pub use dim::{Dim, Start};
 pub use fuse::Fusion;
 pub use graph::{ArgValue, Graph, Memory, MemoryId, NodeId, Op, OpArg, OpResult, Origin, View};

@@ -145,12 +145,17 @@ struct tile {
 };
 
 //@ fill_tile : vec tile
-// Elements (down, across) to (down + V - 1, across).
-template <typename T, u32 ACROSS, u32 V>
-__device__ __forceinline__ void fill_tile(T* to, u32 down, u32 across, const vec<T, V>& elements) {
+// Elements (down, across) to (down + V - 1, across + C - 1): C columns, so that a thread stores 4 bytes at once.
+template <typename T, u32 ACROSS, u32 V, u32 C>
+__device__ __forceinline__ void fill_tile(T* to, u32 down, u32 across, const vec<T, V>* columns) {
 #pragma unroll
   for (u32 k = 0; k < V; ++k) {
-    to[tile<T, ACROSS, V>::place(down + k, across)] = elements.at[k];
+    vec<T, C> row;
+#pragma unroll
+    for (u32 c = 0; c < C; ++c) {
+      row.at[c] = columns[c].at[k];
+    }
+    *reinterpret_cast<vec<T, C>*>(to + tile<T, ACROSS, V>::place(down + k, across)) = row;
   }
 }
 

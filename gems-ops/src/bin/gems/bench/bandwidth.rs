@@ -211,22 +211,22 @@ impl Call {
     }
 }
 
-/// Median milliseconds of a piece of work on the default stream. All runs are queued before the first is waited for, so
-/// that the device never waits for the host.
+/// Median milliseconds of a piece of work on the default stream, each run waited for before the next, as the peers of the
+/// contract were measured.
 fn time(ctx: &'static Context, repeats: usize, mut run: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
     let stream = ctx.default_stream()?;
     for _ in 0..WARM_UP {
         run()?;
     }
-    let events = (0..=repeats).map(|_| Event::new(ctx, Timing::On)).collect::<Result<Vec<_>, _>>()?;
-    for event in &events[..repeats] {
-        event.record(stream)?;
+    let (before, behind) = (Event::new(ctx, Timing::On)?, Event::new(ctx, Timing::On)?);
+    let once = |_| {
+        before.record(stream)?;
         run()?;
-    }
-    events[repeats].record(stream)?;
-    stream.synchronize()?;
-    let times = events.windows(2).map(|pair| pair[0].elapsed_ms(&pair[1]).map(f64::from));
-    Ok(median(times.collect::<Result<_, _>>()?))
+        behind.record(stream)?;
+        behind.synchronize()?;
+        Outcome::Ok(f64::from(before.elapsed_ms(&behind)?))
+    };
+    Ok(median((0..repeats).map(once).collect::<Outcome<_>>()?))
 }
 
 /// GB/s of a device-to-device copy by the driver, read and written.

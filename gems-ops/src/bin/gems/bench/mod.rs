@@ -82,7 +82,8 @@ fn parse_tuning(text: &str) -> Result<Tuning, String> {
             "threads" => &mut tuning.threads,
             "across" => &mut tuning.across,
             "down" => &mut tuning.down,
-            _ => return Err(format!("no parameter `{name}`; parameters are vectors, threads, across, down")),
+            "widest" => &mut tuning.widest,
+            _ => return Err(format!("no parameter `{name}`; parameters are vectors, threads, across, down, widest")),
         };
         *slot = Some(value);
     }
