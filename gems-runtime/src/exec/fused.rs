@@ -76,5 +76,6 @@ pub(crate) fn run_fused(fused: &Fused<'_>) -> Result<()> {
         });
     }
     let plan = plan_fused(fused)?;
-    launch(&Call { plan: &plan, values: &values, inputs: &inputs, outputs: fused.outputs })
+    let outputs: SmallVec<[&StridedBuffer; 2]> = fused.outputs.iter().collect();
+    launch(&Call { plan: &plan, values: &values, inputs: &inputs, outputs: &outputs })
 }

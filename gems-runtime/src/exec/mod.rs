@@ -69,7 +69,8 @@ fn call_first(
     key: Option<&ready::Key>,
 ) -> Result<SmallVec<[StridedBuffer; 2]>> {
     let inference = plan::infer(op, &plan::arguments(operands), Outputs::New { dtype })?;
-    let outputs = inference.outputs.iter().map(StridedBuffer::allocate).collect::<Result<SmallVec<[_; 2]>>>()?;
+    let outputs =
+        inference.outputs.iter().map(StridedBuffer::allocate).collect::<Result<SmallVec<[_; 2]>>>()?;
     let inputs: SmallVec<[_; 8]> = operands.iter().map(Input::of).collect();
     {
         let outputs = ready::references(&outputs);
@@ -238,7 +239,8 @@ fn run(
     }
     let placements: SmallVec<[Option<Placement<'_>>; 8]> =
         buffers.iter().map(|buffer| buffer.map(place)).collect();
-    let output_placements: SmallVec<[Placement<'_>; 2]> = outputs.iter().map(place).collect();
+    let output_placements: SmallVec<[Placement<'_>; 2]> =
+        outputs.iter().map(|output| place(output)).collect();
     let disjoint = sharing == Sharing::None;
     let machine = machine(inference.device)?;
     let plan = plan::schedule(&machine, op, inference, &placements, &output_placements, disjoint)?;
