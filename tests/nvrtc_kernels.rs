@@ -1,8 +1,8 @@
 //! Generated kernels through NVRTC, without a driver: what is emitted is CUDA C++ that compiles.
 //!
-//! The case list is compiled to machine code for every architecture that we claim. Every op is compiled for the dtypes
-//! that it takes, flat and strided: to machine code for some of them, chosen so that each op and each dtype has a turn,
-//! or for all of them where `GEMS_SWEEP=full` is set.
+//! The case list is compiled for every architecture that we claim. Every op of the library is emitted for each dtype
+//! that it takes, flat and strided; of these kernels some are compiled too, so that each op and each dtype has a turn,
+//! or all of them where `GEMS_SWEEP=full` is set.
 //! Behind the feature `nvrtc`; with it, a missing library is a failure. Runs nothing.
 #![cfg(feature = "nvrtc")]
 #![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
@@ -23,8 +23,9 @@ use std::thread;
 
 /// The oldest architecture that we claim, and the two that we measure on.
 const ARCHS: [u32; 3] = [80, 90, 100];
-/// Of the dtypes of an op, the sweep takes one in this many.
-const SHARE: usize = 4;
+/// Of the kernels of an op (each of its dtypes, flat and strided), the sweep compiles one in this many, and at least one.
+/// An odd number, so that both layouts have turns. The full sweep takes about 20 minutes of one core.
+const SHARE: usize = 9;
 
 /// A kernel's text with its name, and what it is compiled for.
 #[derive(Debug)]
@@ -76,15 +77,15 @@ fn every_op_compiles_for_the_dtypes_that_it_takes() {
     let full = std::env::var("GEMS_SWEEP").is_ok_and(|value| value == "full");
     let mut texts = BTreeMap::new();
     for (position, op) in REGISTRY.iter().enumerate() {
-        for (turn, dtype) in op.dtypes.iter().enumerate() {
-            for view in [View::Contiguous, View::Stepped] {
-                let context = format!("{} of {dtype} {view:?}", op.name);
-                let plan = plan(op, dtype, view).unwrap_or_else(|error| panic!("{context}: {error}"));
-                let source = emit::source(&plan.spec).unwrap_or_else(|error| panic!("{context}: {error}"));
-                let chosen = (turn + position + usize::from(view == View::Stepped)) % SHARE == 0;
-                if full || chosen {
-                    texts.insert(source.text, source.entry);
-                }
+        let views = [View::Contiguous, View::Stepped];
+        let kernels: Vec<_> = op.dtypes.iter().flat_map(|dtype| views.map(|view| (dtype, view))).collect();
+        let share = if full { 1 } else { SHARE.min(kernels.len()) };
+        for (turn, &(dtype, view)) in kernels.iter().enumerate() {
+            let context = format!("{} of {dtype} {view:?}", op.name);
+            let plan = plan(op, dtype, view).unwrap_or_else(|error| panic!("{context}: {error}"));
+            let source = emit::source(&plan.spec).unwrap_or_else(|error| panic!("{context}: {error}"));
+            if (turn + position) % share == 0 {
+                texts.insert(source.text, source.entry);
             }
         }
     }

@@ -72,3 +72,18 @@ pub use trigonometric::*;
 
 #[doc(hidden)]
 pub use gems_runtime::__private;
+
+/// The code of the README and of the pages in `docs`, run as tests.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../docs/guide.md")]
+    mod guide {}
+    #[doc = include_str!("../../docs/adding-an-op.md")]
+    mod adding_an_op {}
+    #[doc = include_str!("../../docs/numerics.md")]
+    mod numerics {}
+    #[doc = include_str!("../../docs/tracing.md")]
+    mod tracing {}
+}
