@@ -78,7 +78,8 @@ impl Functions {
 
     /// The qualified name of a function.
     pub(super) fn qualified(&self, function: &DeviceFn) -> String {
-        format!("{}::{}", self.namespace(), self.name(function))
+        let outer = if self.accuracy == Accuracy::Bf16 { "to_bf16::" } else { "" };
+        format!("{outer}op::{}", self.name(function))
     }
 
     /// The prelude functions in use, for every type that a generic function may be called with here:
@@ -106,31 +107,30 @@ impl Functions {
 
     /// Writes all definitions into `namespace op`.
     pub(super) fn write(&self, text: &mut Writer, lines: Lines) {
-        text.line(&format!("namespace {} {{", self.namespace()));
-        if self.is_short() {
-            text.blank();
-            text.line("namespace math {");
-            text.line("using namespace ::math;");
-            for (name, short) in SHORT.iter().filter(|(name, _)| self.uses_piece(name)) {
-                text.line(&format!(
-                    "__device__ __forceinline__ f32 {name}(f32 x) {{ return ::math::{short}(x); }}"
-                ));
-            }
-            text.line("}  // namespace math");
+        if self.accuracy == Accuracy::Bf16 {
+            self.open_short(text);
         }
+        text.line("namespace op {");
         for (function, name) in &self.functions {
             text.blank();
             self.write_one(text, function, name, lines);
         }
         text.blank();
-        text.line(&format!("}}  // namespace {}", self.namespace()));
+        text.line("}  // namespace op");
+        if self.accuracy == Accuracy::Bf16 {
+            text.line("}  // namespace to_bf16");
+        }
     }
 
-    fn namespace(&self) -> &'static str {
-        match self.accuracy {
-            Accuracy::Full => "op",
-            Accuracy::Bf16 => "op_bf16",
+    /// Opens a namespace in which `op` and `math` mean its own, with the short forms under their usual names.
+    fn open_short(&self, text: &mut Writer) {
+        text.line("namespace to_bf16 {");
+        text.line("namespace math {");
+        text.line("using namespace ::math;");
+        for (name, short) in SHORT.iter().filter(|(name, _)| self.is_short() && self.uses_piece(name)) {
+            text.line(&format!("__device__ __forceinline__ f32 {name}(f32 x) {{ return ::math::{short}(x); }}"));
         }
+        text.line("}  // namespace math");
     }
 
     /// Whether short forms stand in; they exist for f32 only.
