@@ -128,7 +128,7 @@ pub fn celu<T: Float>(input: T, #[param] alpha: T) -> T {
 /// Matches `torch.nn.functional.selu`.
 #[pointwise_dynamic(promote = default(input))]
 pub fn selu<T: Float>(input: T) -> T {
-    elu::scalar(input, 1.6732632423543772848, 1.0507009873554804934, 1.0)
+    elu::scalar(input, 1.6732632423543772, 1.0507009873554805, 1.0)
 }
 
 /// x·Φ(x) with the normal distribution Φ; −∞ → −0.

@@ -17,6 +17,7 @@
 #define __global__
 #define __shared__ static
 #define __forceinline__ inline
+#define __noinline__ __attribute__((noinline)) inline
 #define __launch_bounds__(threads)
 #define __restrict__ __restrict
 

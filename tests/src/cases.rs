@@ -105,7 +105,8 @@ fn case(op: &'static OpDef, shape: &[usize], operands: &[(DType, View)]) -> Case
     for (dtype, view) in operands {
         name.push_str(&format!("_{dtype}_{}", format!("{view:?}").to_lowercase()));
     }
-    name.push_str(&format!("_rank{}", shape.len()));
+    let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    name.push_str(&format!("_{}", extents.join("x")));
     let meta = |&(dtype, view): &(DType, View)| Meta {
         dtype,
         device: Device::Cpu,

@@ -182,7 +182,7 @@ impl StridedBuffer {
     /// Byte address of the element with all indices 0, as a plain number.
     #[must_use]
     pub fn address(&self) -> u64 {
-        let offset = self.meta.layout.offset() as i64 * self.meta.dtype.size() as i64;
+        let offset = (self.meta.layout.offset() * self.meta.dtype.size().cast_signed()) as i64;
         self.storage.address().wrapping_add_signed(offset)
     }
 

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{Extent, Layout, Place, Quantity, Stride};
 use crate::op::{OpDef, Operand};
 use crate::plan::{self, Outputs, Placed};
-use crate::trace::{Dim, Scope, Start};
+use crate::trace::{Dim, Recorded, Recorder, Scope, Start, Traced};
 use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
@@ -39,6 +39,8 @@ pub struct SymbolicBuffer {
     seen: Meta,
     /// Identity of the memory there would be.
     memory: Arc<()>,
+    /// The trace that the buffer belongs to.
+    traced: Option<Traced>,
 }
 
 impl SymbolicBuffer {
@@ -55,7 +57,7 @@ impl SymbolicBuffer {
     pub fn with_meta(meta: Meta) -> SymbolicBuffer {
         let layout = Layout::<Dim>::from(&meta.layout);
         let open = Meta { dtype: meta.dtype, device: meta.device, layout };
-        SymbolicBuffer { meta: open, seen: meta, memory: Arc::default() }
+        SymbolicBuffer { meta: open, seen: meta, memory: Arc::default(), traced: None }
     }
 
     /// The description of an existing buffer.
@@ -121,7 +123,18 @@ impl SymbolicBuffer {
 
     fn in_memory(meta: Meta<Dim>, memory: Arc<()>) -> SymbolicBuffer {
         let seen = Meta { dtype: meta.dtype, device: meta.device, layout: meta.layout.seen() };
-        SymbolicBuffer { meta, seen, memory }
+        SymbolicBuffer { meta, seen, memory, traced: None }
+    }
+
+    /// This buffer as an input of a trace.
+    pub(crate) fn as_input(self, recorder: &Recorder, index: usize, name: &str) -> SymbolicBuffer {
+        let traced = recorder.input(index, name, &self.meta);
+        SymbolicBuffer { traced: Some(traced), ..self }
+    }
+
+    /// The memory it has in a trace.
+    pub(crate) fn traced(&self) -> Option<&Traced> {
+        self.traced.as_ref()
     }
 
     /// Element type.
@@ -280,7 +293,8 @@ impl Buffer for SymbolicBuffer {
 
     fn with_layout(&self, layout: Layout<Dim>) -> Self {
         let meta = Meta { dtype: self.meta.dtype, device: self.meta.device, layout };
-        SymbolicBuffer::in_memory(meta, self.memory.clone())
+        let view = SymbolicBuffer::in_memory(meta, self.memory.clone());
+        SymbolicBuffer { traced: self.traced.clone(), ..view }
     }
 
     fn settled<T>(&self, answer: Result<T>) -> Result<T> {
@@ -298,7 +312,9 @@ impl Buffer for SymbolicBuffer {
         let inference = traced(op, operands, &[], || {
             plan::infer(op, &plan::arguments(operands), Outputs::New { dtype })
         })?;
-        Ok(inference.outputs.into_iter().map(SymbolicBuffer::fresh).collect())
+        let traced = record(op, operands, &inference, &[])?;
+        let results = inference.outputs.into_iter().map(SymbolicBuffer::fresh);
+        Ok(results.zip(traced).map(|(result, traced)| SymbolicBuffer { traced, ..result }).collect())
     }
 
     fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()> {
@@ -308,21 +324,61 @@ impl Buffer for SymbolicBuffer {
                 plan::infer(op, &plan::arguments(operands), Outputs::Given(&given))
             })?
         };
+        let resizes = |output: &SymbolicBuffer, meta: &Meta<Dim>| {
+            output.meta.layout.is_empty() && !meta.layout.is_empty()
+        };
         let results: SmallVec<[SymbolicBuffer; 2]> = outputs
             .iter()
-            .zip(inference.outputs)
+            .zip(inference.outputs.iter().cloned())
             .map(|(output, meta)| {
                 // An empty output is resized, as by a real call: it gets memory of its own.
-                let resized = output.meta.layout.is_empty() && !meta.layout.is_empty();
+                let resized = resizes(output, &meta);
                 let memory = if resized { Arc::default() } else { output.memory.clone() };
                 SymbolicBuffer::in_memory(meta, memory)
             })
             .collect();
         check_overlaps(op, operands, &results).map_err(|error| error.in_op(op.name))?;
-        for (output, result) in outputs.iter_mut().zip(results) {
-            **output = result;
+        let traced = {
+            let into: SmallVec<[Option<&Traced>; 2]> = outputs
+                .iter()
+                .zip(&inference.outputs)
+                .map(|(output, meta)| output.traced.as_ref().filter(|_| !resizes(output, meta)))
+                .collect();
+            record(op, operands, &inference, &into)?
+        };
+        for ((output, result), traced) in outputs.iter_mut().zip(results).zip(traced) {
+            **output = SymbolicBuffer { traced, ..result };
         }
         Ok(())
+    }
+}
+
+/// Records a call of traced operands; nothing to record where none is traced.
+fn record(
+    op: &'static OpDef,
+    operands: &[Operand<'_, SymbolicBuffer>],
+    inference: &plan::Inference<Dim>,
+    into: &[Option<&Traced>],
+) -> Result<Vec<Option<Traced>>> {
+    let operands: SmallVec<[Recorded<'_>; 8]> = operands
+        .iter()
+        .map(|operand| match operand {
+            Operand::Buffer(buffer) => Recorded::Buffer(&buffer.meta, buffer.traced.as_ref()),
+            Operand::Scalar(number) => Recorded::Number(*number),
+        })
+        .collect();
+    let inputs = operands.iter().filter_map(|operand| match operand {
+        Recorded::Buffer(_, traced) => *traced,
+        Recorded::Number(_) => None,
+    });
+    match inputs.chain(into.iter().copied().flatten()).next() {
+        None => Ok(vec![None; inference.outputs.len()]),
+        Some(Traced { recorder, .. }) => {
+            let into: SmallVec<[Option<usize>; 2]> =
+                into.iter().map(|traced| traced.map(|traced| traced.memory)).collect();
+            let traced = recorder.record(op, &operands, inference, &into)?;
+            Ok(traced.into_iter().map(Some).collect())
+        }
     }
 }
 

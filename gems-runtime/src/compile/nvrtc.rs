@@ -158,7 +158,13 @@ impl Nvrtc {
         let functions = Functions::of(&library).map_err(|error| error.to_string())?;
         libraries.push(library);
         let version = Version { major: 0, minor: 0 };
-        let mut nvrtc = Nvrtc { functions, version, archs: Vec::new(), origin: candidate.to_string(), path: candidate.path.clone() };
+        let mut nvrtc = Nvrtc {
+            functions,
+            version,
+            archs: Vec::new(),
+            origin: candidate.to_string(),
+            path: candidate.path.clone(),
+        };
         nvrtc.version = nvrtc.ask_version()?;
         if nvrtc.version < OLDEST {
             return Err(format!("it is version {}, older than {OLDEST}", nvrtc.version));

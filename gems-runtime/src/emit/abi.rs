@@ -129,7 +129,7 @@ fn axes(spec: &KernelSpec, args: &LaunchArgs) -> SmallVec<[u8; 128]> {
     let divisors = args.units.iter().flat_map(|&unit| divisor(unit as u64, index));
     let n_extents = if matches!(spec.class, Class::Tiled { .. }) { 2 } else { 1 };
     let inner = args.extents.iter().rev().take(n_extents).map(|&extent| extent as u64);
-    let strides = strided(spec, args).flatten().map(|&stride| stride as i64 as u64);
+    let strides = strided(spec, args).flatten().map(|&stride| (stride as i64).cast_unsigned());
     let words = divisors.chain(inner).chain(strides);
     match index {
         IndexWidth::I32 => words.flat_map(low_word).collect(),

@@ -29,7 +29,8 @@ impl<'a> BodyText<'a> {
                 program.nodes.iter().map(|node| (node.op.device, node.compute, is_short(node))).collect()
             }
         };
-        let of = |wanted: bool| roots.iter().filter(move |root| root.2 == wanted).map(|root| (root.0, root.1));
+        let of =
+            |wanted: bool| roots.iter().filter(move |root| root.2 == wanted).map(|root| (root.0, root.1));
         BodyText {
             body: &spec.body,
             full: Functions::collect(Accuracy::Full, of(false)),

@@ -128,7 +128,9 @@ impl Functions {
         text.line("namespace math {");
         text.line("using namespace ::math;");
         for (name, short) in SHORT.iter().filter(|(name, _)| self.is_short() && self.uses_piece(name)) {
-            text.line(&format!("__device__ __forceinline__ f32 {name}(f32 x) {{ return ::math::{short}(x); }}"));
+            text.line(&format!(
+                "__device__ __forceinline__ f32 {name}(f32 x) {{ return ::math::{short}(x); }}"
+            ));
         }
         text.line("}  // namespace math");
     }

@@ -199,15 +199,22 @@ impl Turned<'_> {
                     text.line(&format!(
                         "const {signed} column = {base} + (across + {signed}(a + c)) * axes.{name}[{last}];"
                     ));
-                    text.either(&format!("if (begin + {width} <= {signed}(axes.outer))"), &mut whole, |text| {
-                        text.unrolled("k", *width, |text| {
-                            text.block(&format!("if (begin + {signed}(k) < {signed}(axes.outer))"), |text| {
-                                text.line(&format!(
+                    text.either(
+                        &format!("if (begin + {width} <= {signed}(axes.outer))"),
+                        &mut whole,
+                        |text| {
+                            text.unrolled("k", *width, |text| {
+                                text.block(
+                                    &format!("if (begin + {signed}(k) < {signed}(axes.outer))"),
+                                    |text| {
+                                        text.line(&format!(
                                     "{going}[r][c].set(k, {name}[column + (begin + {signed}(k)) * {step}]);"
                                 ));
+                                    },
+                                );
                             });
-                        });
-                    });
+                        },
+                    );
                 });
             });
         });

@@ -8,8 +8,8 @@ use crate::device::Device;
 use crate::device::cuda::{Context, DeviceMemory, Function, Stream};
 use crate::emit::{self, Packed, Parameter};
 use crate::error::{Error, ErrorKind, Result};
-use crate::plan::{KernelSpec, Plan};
 use crate::plan::policy::{self, Machine};
+use crate::plan::{KernelSpec, Plan};
 use smallvec::SmallVec;
 use std::ops::Range;
 

@@ -5,12 +5,14 @@
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod fused;
 mod prepared;
 mod ready;
 mod transfer;
 
 #[cfg(feature = "cuda")]
 pub use cuda::copy_to_memory;
+pub(crate) use fused::{Fused, plan_fused, run_fused};
 pub use prepared::Prepared;
 
 pub(crate) use transfer::{allocate, read, to_device, write, write_bytes, zero};
@@ -67,7 +69,8 @@ fn call_first(
     key: Option<&ready::Key>,
 ) -> Result<SmallVec<[StridedBuffer; 2]>> {
     let inference = plan::infer(op, &plan::arguments(operands), Outputs::New { dtype })?;
-    let outputs = inference.outputs.iter().map(StridedBuffer::allocate).collect::<Result<SmallVec<[_; 2]>>>()?;
+    let outputs =
+        inference.outputs.iter().map(StridedBuffer::allocate).collect::<Result<SmallVec<[_; 2]>>>()?;
     let inputs: SmallVec<[_; 8]> = operands.iter().map(Input::of).collect();
     {
         let outputs = ready::references(&outputs);
@@ -234,18 +237,20 @@ fn run(
         values.push(value);
         buffers.push(buffer);
     }
-    let place = |buffer: &StridedBuffer| buffer.address();
-    let placements: SmallVec<[Option<Placement<'_>>; 8]> = buffers
-        .iter()
-        .map(|buffer| buffer.map(|b| Placement { layout: &b.meta().layout, address: place(b) }))
-        .collect();
+    let placements: SmallVec<[Option<Placement<'_>>; 8]> =
+        buffers.iter().map(|buffer| buffer.map(place)).collect();
     let output_placements: SmallVec<[Placement<'_>; 2]> =
-        outputs.iter().map(|b| Placement { layout: &b.meta().layout, address: place(b) }).collect();
+        outputs.iter().map(|output| place(output)).collect();
     let disjoint = sharing == Sharing::None;
     let machine = machine(inference.device)?;
     let plan = plan::schedule(&machine, op, inference, &placements, &output_placements, disjoint)?;
     back_end(&Call { plan: &plan, values: &values, inputs: &buffers, outputs })?;
     Ok(Some(plan))
+}
+
+/// Where a buffer lies.
+fn place(buffer: &StridedBuffer) -> Placement<'_> {
+    Placement { layout: &buffer.meta().layout, address: buffer.address() }
 }
 
 /// What planning needs to know of a device.

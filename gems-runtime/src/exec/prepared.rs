@@ -2,15 +2,13 @@
 //!
 //! Holds its operands, so that launching needs no check. Not part of the public interface.
 
-use super::{Call, Input, ValueBytes, launch, machine};
+use super::{Call, Input, ValueBytes, launch, machine, place};
 use crate::buffer::{Buffer, StridedBuffer};
 use crate::dtype::Scalar;
 use crate::error::{Error, ErrorKind, Result};
 use crate::op::{OpDef, Operand};
 use crate::plan::policy::Tuning;
-use crate::plan::{
-    self, Body, Outputs, Placement, Plan, Program, Request, RequestedInput, RequestedOutput, Source,
-};
+use crate::plan::{self, Body, Outputs, Plan, Program, Request, RequestedInput, RequestedOutput, Source};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -137,8 +135,4 @@ impl Prepared {
         let outputs = super::ready::references(&self.outputs);
         run(&Call { plan: &self.plan, values: &self.values, inputs: &inputs, outputs: &outputs })
     }
-}
-
-fn place(buffer: &StridedBuffer) -> Placement<'_> {
-    Placement { layout: &buffer.meta().layout, address: buffer.address() }
 }

@@ -132,7 +132,10 @@ mod tests {
         assert_eq!((exp(f32::INFINITY), exp(1e30), exp(-1e30)), (f32::INFINITY, f32::INFINITY, 0.0));
         assert_eq!((tanh(f32::INFINITY), tanh(f32::NEG_INFINITY)), (1.0, -1.0));
         assert_eq!((tanh(-0.0).to_bits(), tanh(1e-40)), ((-0.0_f32).to_bits(), 1e-40));
-        assert_eq!((erfc(0.0), erfc(-0.0), erfc(f32::INFINITY), erfc(f32::NEG_INFINITY)), (1.0, 1.0, 0.0, 2.0));
+        assert_eq!(
+            (erfc(0.0), erfc(-0.0), erfc(f32::INFINITY), erfc(f32::NEG_INFINITY)),
+            (1.0, 1.0, 0.0, 2.0)
+        );
         assert!(exp(f32::NAN).is_nan() && tanh(f32::NAN).is_nan() && erfc(f32::NAN).is_nan());
     }
 }

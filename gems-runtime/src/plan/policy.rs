@@ -38,7 +38,12 @@ pub struct Tuning {
 impl Default for Machine {
     /// An H200: what plans are made for when no device is at hand.
     fn default() -> Machine {
-        Machine { sm_count: 132, threads_per_sm: 2048, bytes_in_flight: bytes_in_flight(9), tuning: Tuning::default() }
+        Machine {
+            sm_count: 132,
+            threads_per_sm: 2048,
+            bytes_in_flight: bytes_in_flight(9),
+            tuning: Tuning::default(),
+        }
     }
 }
 
@@ -161,7 +166,8 @@ pub fn tile(machine: &Machine, narrowest: u32, turned: u32, width: u32, extents:
     let side = if narrowest <= 2 { 128 } else { 64 };
     let least_down = 8 * vector;
     let least_across = width.max(4 / narrowest);
-    let mut across = machine.tuning.across.unwrap_or(across_extent.next_power_of_two().min(side)).max(least_across);
+    let mut across =
+        machine.tuning.across.unwrap_or(across_extent.next_power_of_two().min(side)).max(least_across);
     let mut down = machine.tuning.down.unwrap_or(down_extent.next_power_of_two().min(side)).max(least_down);
     while across * down * turned > TILE_BYTES && down > least_down {
         down /= 2;
@@ -216,7 +222,10 @@ mod tests {
                     );
                     assert!(tile.down >= 8 && tile.across >= width);
                     let slots = tile.across * tile.down / (16 / narrowest).min(width).max(1);
-                    assert!(slots / columns_at_once(narrowest) >= tile.threads, "{narrowest} {turned} {width}: {tile:?}");
+                    assert!(
+                        slots / columns_at_once(narrowest) >= tile.threads,
+                        "{narrowest} {turned} {width}: {tile:?}"
+                    );
                 }
             }
         }

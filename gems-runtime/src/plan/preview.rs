@@ -39,7 +39,7 @@ pub fn preview(op: &'static OpDef, arguments: &[Argument<'_>]) -> Result<(Infere
 }
 
 fn place(meta: &Meta) -> Placement<'_> {
-    let offset = meta.layout.offset() as i64 * meta.dtype.size() as i64;
+    let offset = (meta.layout.offset() * meta.dtype.size().cast_signed()) as i64;
     Placement { layout: &meta.layout, address: ALIGNED.wrapping_add_signed(offset) }
 }
 

@@ -313,7 +313,13 @@ impl Operands {
     fn flat(&self, machine: &Machine, numel: usize) -> Class {
         let width = self.width(machine, |operand| operand.address.is_some());
         let n_vectors = (numel as u64).div_ceil(u64::from(width));
-        let launch = policy::launch(machine, self.reach(Reach::Flat), self.widest(), self.loaded_bytes() * width, n_vectors);
+        let launch = policy::launch(
+            machine,
+            self.reach(Reach::Flat),
+            self.widest(),
+            self.loaded_bytes() * width,
+            n_vectors,
+        );
         let peeled = self.lead(width) != 0;
         Class::Flat { width, vectors: launch.vectors, threads: launch.threads, peeled }
     }
@@ -333,7 +339,13 @@ impl Operands {
         let n_vectors = outer * self.row_units(width) as u64;
         let by_elements = self.inputs.iter().any(|input| input.inner().unsigned_abs() > 1) || width == 1;
         let loaded = self.loaded_bytes() * width;
-        let launch = policy::launch(machine, self.reach(if by_elements { Reach::Elements } else { Reach::Rows }), self.widest(), loaded, n_vectors);
+        let launch = policy::launch(
+            machine,
+            self.reach(if by_elements { Reach::Elements } else { Reach::Rows }),
+            self.widest(),
+            loaded,
+            n_vectors,
+        );
         let ragged =
             width > 1 && (self.shifts_rows(width) || !self.inner_extent().is_multiple_of(width as usize));
         Class::Rows {

@@ -7,15 +7,27 @@
 //! **Invariant:** the questions asked and their answers are the only way from a size to a result, so a result holds for
 //! every choice of sizes that satisfies the guards.
 //!
-//! Does not record ops, and knows no buffer.
+//! A [`Graph`] holds what a function did with traced buffers; [`compile()`] fuses and runs it.
 
+mod compile;
 mod dim;
+mod explain;
+mod fuse;
+mod graph;
 mod guard;
 mod monomial;
+mod record;
+mod returned;
+mod run;
 mod scope;
 mod state;
 mod symbol;
 
+pub use compile::{Compiled, Stats, compile, trace_and_run};
 pub use dim::{Dim, Start};
+pub use fuse::Fusion;
+pub use graph::{ArgValue, Graph, Memory, MemoryId, NodeId, Op, OpArg, OpResult, Origin, View};
 pub use guard::{Bindings, Guard, Guards, Relation, Values, Why};
+pub(crate) use record::{Recorded, Recorder, Traced};
+pub use returned::Returned;
 pub use scope::{Policy, Scope};

@@ -83,7 +83,11 @@ fn parse_tuning(text: &str) -> Result<Tuning, String> {
             "across" => &mut tuning.across,
             "down" => &mut tuning.down,
             "widest" => &mut tuning.widest,
-            _ => return Err(format!("no parameter `{name}`; parameters are vectors, threads, across, down, widest")),
+            _ => {
+                return Err(format!(
+                    "no parameter `{name}`; parameters are vectors, threads, across, down, widest"
+                ));
+            }
         };
         *slot = Some(value);
     }

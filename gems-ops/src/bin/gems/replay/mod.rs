@@ -13,6 +13,7 @@ mod report;
 mod rules;
 mod subject;
 mod torch;
+mod traced;
 
 use crate::ReplayArgs;
 use crate::elements::Elements;
@@ -31,6 +32,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use subject::{Stop, Subject};
 use torch::{name_in_source, short_name};
+use traced::TracedBuffer;
 
 /// How cases are replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -39,10 +41,12 @@ pub(crate) enum Mode {
     Eager,
     /// Without memory: dtype, shape and strides are compared.
     Symbolic,
+    /// With memory, every call traced, fused and run: values are compared, also with those of eager calls.
+    Traced,
 }
 
 pub(crate) fn replay(args: &ReplayArgs, out: &mut impl Write) -> Outcome {
-    if args.mode == Mode::Eager {
+    if args.mode != Mode::Symbolic {
         // Says at once, and once, that a device cannot be used.
         StridedBuffer::zeros(DType::F32, &[1], args.device)?;
     }
@@ -89,6 +93,7 @@ impl Replayer<'_> {
         self.judge(label, |args, known| match args.mode {
             Mode::Eager => torch_case::<StridedBuffer>(case, args.device, known),
             Mode::Symbolic => torch_case::<SymbolicBuffer>(case, args.device, known),
+            Mode::Traced => torch_case::<TracedBuffer>(case, args.device, known),
         })
     }
 
@@ -96,6 +101,7 @@ impl Replayer<'_> {
         self.judge(case.label(), |args, known| match args.mode {
             Mode::Eager => faults::verdict::<StridedBuffer>(case, args.device, known),
             Mode::Symbolic => faults::verdict::<SymbolicBuffer>(case, args.device, known),
+            Mode::Traced => faults::verdict::<TracedBuffer>(case, args.device, known),
         })
     }
 
