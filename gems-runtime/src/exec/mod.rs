@@ -75,7 +75,7 @@ fn call_first(
     {
         let outputs = ready::references(&outputs);
         let plan = run(back_end, op, &inference, &inputs, &outputs, Sharing::None)?;
-        keep(key, operands, &inference, plan, &outputs);
+        keep(key, operands, plan, &outputs);
     }
     Ok(outputs)
 }
@@ -84,12 +84,11 @@ fn call_first(
 fn keep(
     key: Option<&ready::Key>,
     operands: &[Operand<'_, StridedBuffer>],
-    inference: &Inference,
     plan: Option<Plan>,
     outputs: &[&StridedBuffer],
 ) {
     if let (Some(key), Some(plan)) = (key, plan)
-        && let Some(ready) = ready::Ready::new(key, operands, inference, plan, outputs)
+        && let Some(ready) = ready::Ready::new(key, operands, plan, outputs)
     {
         ready::keep(ready, key);
     }
@@ -165,7 +164,7 @@ fn call_out_first(
         }
     }
     let plan = run(back_end, op, &inference, &inputs, &outputs, sharing)?;
-    keep(key, operands, &inference, plan, &outputs);
+    keep(key, operands, plan, &outputs);
     Ok(())
 }
 
