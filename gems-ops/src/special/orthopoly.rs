@@ -1,6 +1,7 @@
 //! Orthogonal polynomials of a degree that may differ from element to element.
 //!
-//! The degree is truncated toward zero: below 0 the value is 0, for NaN it is NaN; of degree 0 it is 1 for every x.
+//! The degree is truncated toward zero and at most 2⁶³, also for ∞: below 0 the value is 0, for NaN it is NaN; of degree
+//! 0 it is 1 for every x.
 //! Computed in f64 by the three-term recurrence and rounded once. Values too great are ±∞, never NaN.
 //! The work is bounded: beyond 4096 steps (2²⁰ for Legendre and Laguerre) closed or asymptotic forms take over.
 
@@ -123,6 +124,12 @@ pub fn special_legendre_polynomial_p<T: Float>(x: T, n: T) -> T {
     legendre(x as f64, n as f64) as T
 }
 
+/// The whole degree, at most 2⁶³.
+#[device_fn]
+fn degree(n: f64) -> f64 {
+    n.trunc().minimum(9223372036854775808.0)
+}
+
 /// The value for a degree below 2 or NaN, given that of degree 1.
 #[device_fn]
 fn low_degree(k: f64, first: f64) -> f64 {
@@ -209,7 +216,7 @@ fn averaging_differences(distance: f64, growth: f64, k: f64, overflow: f64) -> f
 #[device_fn]
 #[inline(never)]
 fn chebyshev(y: f64, right: f64, left: f64, n: f64, family: i32) -> f64 {
-    let k = n.trunc();
+    let k = degree(n);
     let first = if family == 0 {
         y
     } else if family == 1 {
@@ -288,7 +295,7 @@ fn chebyshev_far(right: f64, k: f64, family: i32) -> f64 {
 #[device_fn]
 #[inline(never)]
 fn hermite(x: f64, n: f64, scale: f64) -> f64 {
-    let k = n.trunc();
+    let k = degree(n);
     if k.is_nan() || k < 2.0 {
         return low_degree(k, scale * x);
     }
@@ -312,7 +319,7 @@ fn hermite(x: f64, n: f64, scale: f64) -> f64 {
 #[device_fn]
 #[inline(never)]
 fn laguerre(x: f64, n: f64) -> f64 {
-    let k = n.trunc();
+    let k = degree(n);
     if k.is_nan() || k < 2.0 {
         return low_degree(k, 1.0 - x);
     }
@@ -343,7 +350,7 @@ fn laguerre(x: f64, n: f64) -> f64 {
 #[device_fn]
 #[inline(never)]
 fn legendre(x: f64, n: f64) -> f64 {
-    let k = n.trunc();
+    let k = degree(n);
     if k.is_nan() || k < 2.0 {
         return low_degree(k, x);
     }
@@ -391,6 +398,18 @@ mod tests {
         special_laguerre_polynomial_l::scalar,
         special_legendre_polynomial_p::scalar,
     ];
+
+    #[test]
+    fn infinite_degrees_saturate() {
+        for p in ALL {
+            for x in [0.3, -1.5, 1.0] {
+                assert_eq!(p(x, f64::INFINITY).to_bits(), p(x, 2f64.powi(63)).to_bits());
+            }
+            assert_eq!(p(0.3, f64::NEG_INFINITY), 0.0);
+        }
+        assert_eq!(special_chebyshev_polynomial_t::scalar(-1.0, f64::INFINITY), 1.0);
+        assert_eq!(special_hermite_polynomial_h::scalar(f64::INFINITY, f64::INFINITY), f64::INFINITY);
+    }
 
     #[test]
     fn degrees_are_truncated_and_have_edges() {

@@ -51,7 +51,9 @@ pub fn call_on(
     operands: &[Operand<'_, StridedBuffer>],
     dtype: Option<DType>,
 ) -> Result<SmallVec<[StridedBuffer; 2]>> {
-    let inference = plan::infer(op, &plan::arguments(operands), Outputs::New { dtype })?;
+    let arguments = plan::arguments(operands);
+    let op = op.form(&arguments);
+    let inference = plan::infer(op, &arguments, Outputs::New { dtype })?;
     let outputs = inference.outputs.iter().map(StridedBuffer::allocate).collect::<Result<SmallVec<[_; 2]>>>();
     let outputs = outputs.map_err(|error| error.in_op(op.name))?;
     let inputs: SmallVec<[_; 8]> = operands.iter().map(Input::of).collect();
@@ -78,9 +80,11 @@ pub fn call_out_on(
     operands: &[Operand<'_, StridedBuffer>],
     outputs: &mut [&mut StridedBuffer],
 ) -> Result<()> {
+    let arguments = plan::arguments(operands);
+    let op = op.form(&arguments);
     let inference = {
         let given: SmallVec<[&Meta; 2]> = outputs.iter().map(|output| output.meta()).collect();
-        plan::infer(op, &plan::arguments(operands), Outputs::Given(&given))?
+        plan::infer(op, &arguments, Outputs::Given(&given))?
     };
     write_into(back_end, op, &inference, operands, outputs).map_err(|error| error.in_op(op.name))
 }

@@ -22,6 +22,7 @@ const ELEMENTS: usize = 1024;
 /// # Errors
 /// As [`infer`] and [`schedule`].
 pub fn preview(op: &'static OpDef, arguments: &[Argument<'_>]) -> Result<(Inference, Plan)> {
+    let op = op.form(arguments);
     let inference = infer(op, arguments, Outputs::New { dtype: None })?;
     let inputs: SmallVec<[Option<Placement<'_>>; 8]> = arguments
         .iter()
