@@ -60,7 +60,8 @@ impl Schema {
             instances = instances.iter().filter(|dtype| bound.has(*dtype)).collect();
         }
         // The complex form computes what it adds.
-        let added = DType::all().filter(|dtype| args.complex.is_some() && dtype.category() == Category::Complex);
+        let added =
+            DType::all().filter(|dtype| args.complex.is_some() && dtype.category() == Category::Complex);
         let dtypes = dtypes.iter().chain(added).collect();
         let schema = Schema {
             name: args.name.as_ref().map_or_else(|| plain_name(signature), syn::LitStr::value),

@@ -132,13 +132,24 @@ pub fn selu<T: Float>(input: T) -> T {
     elu::scalar(input, 1.6732632423543772, 1.0507009873554805, 1.0)
 }
 
+/// erfc(−x/√2), with the argument's rounding taken back where it would count: erfc(t + δ) ≈ erfc(t)·(1 − 2tδ).
+#[device_fn]
+fn twice_normal_cdf<T: Float>(x: T) -> T {
+    let root = T::FRAC_1_SQRT_2;
+    let t = -x * root;
+    let tail = t.erfc();
+    let rest = (-root).mul_add(root, 0.5) * root;
+    let delta = (-x).mul_add(root, -t) - x * rest;
+    if t > 1 && t.is_finite() { tail * (1 - 2 * t * delta) } else { tail }
+}
+
 /// x·Φ(x) with the normal distribution Φ; −∞ → −0.
 ///
 /// Computed as ½x·erfc(−x/√2), which keeps the negative tail. Matches `torch.nn.functional.gelu`, but for −∞ (NaN
 /// there) and the tail (0 there).
 #[pointwise_dynamic(promote = default(input))]
 pub fn gelu<T: Float>(input: T) -> T {
-    let twice_cdf = (-input * T::FRAC_1_SQRT_2).erfc();
+    let twice_cdf = twice_normal_cdf(input);
     if twice_cdf == 0 { -0.0 } else { 0.5 * input * twice_cdf }
 }
 
@@ -330,7 +341,12 @@ mod tests {
 
     #[test]
     fn negative_tails_are_kept() {
-        assert!((gelu::scalar(-6.0f32) / -5.919_526e-9 - 1.0).abs() < 1e-5);
+        for x in [-1.3f32, -2.9, -4.7, -6.0, -9.1, -11.3, -12.9] {
+            let want = gelu::scalar(f64::from(x));
+            assert!((f64::from(gelu::scalar(x)) / want - 1.0).abs() < 2.5e-7, "{x}");
+        }
+        assert!((gelu::scalar(-6.0f64) / -5.919_525_870_226_189e-9 - 1.0).abs() < 1e-15);
+        assert!((gelu::scalar(-20.0f64) / -5.507_248_237_212_467e-88 - 1.0).abs() < 1e-15);
         assert!((mish::scalar(-40.0f64) / (-40.0 * (-40.0f64).exp()) - 1.0).abs() < 1e-15);
     }
 

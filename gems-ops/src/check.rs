@@ -21,7 +21,8 @@ pub(crate) fn number(arguments: &[Seen], position: usize) -> Option<f64> {
 /// No buffer is bool.
 pub(crate) fn no_bool(arguments: &[Seen], _: DType) -> Result<()> {
     if arguments.iter().any(|argument| matches!(argument, Seen::Buffer { dtype: DType::Bool, .. })) {
-        let message = "a bool buffer cannot be subtracted or subtracted from; use `bitwise_xor` or `logical_not`";
+        let message =
+            "a bool buffer cannot be subtracted or subtracted from; use `bitwise_xor` or `logical_not`";
         return Err(Error::new(ErrorKind::DType, message));
     }
     Ok(())

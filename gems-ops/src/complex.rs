@@ -134,7 +134,8 @@ mod tests {
     #[test]
     fn ops_with_a_complex_form_choose_it_by_dtype() {
         let z = Complex::new(0.5, -1.25);
-        let close = |got: Complex<f64>, want: Complex<f64>| assert!((got - want).norm() < 1e-15, "{got} {want}");
+        let close =
+            |got: Complex<f64>, want: Complex<f64>| assert!((got - want).norm() < 1e-15, "{got} {want}");
         close(at(|z| neg(z), z), -z);
         close(at(|z| sgn(z), z), z / z.norm());
         close(at(|z| sgn(z), Complex::new(0.0, -1e308)), Complex::new(0.0, -1.0));

@@ -180,7 +180,13 @@ fn zeta_f64(s: f64, q: f64) -> f64 {
     } else if q == f64::INFINITY {
         0.0
     } else if s == f64::INFINITY {
-        if q < 1.0 { s } else if q == 1.0 { 1.0 } else { f64::NAN }
+        if q < 1.0 {
+            s
+        } else if q == 1.0 {
+            1.0
+        } else {
+            f64::NAN
+        }
     } else if q > 0.0 {
         zeta_sum(s, q, 1.0)
     } else if q.floor() == q {
@@ -259,6 +265,9 @@ mod tests {
         assert!(special_zeta::scalar(0.5f64, 2.0).is_nan() && special_zeta::scalar(2.5f64, -0.5).is_nan());
         assert!(special_zeta::scalar(f64::NAN, -infinity).is_nan());
         assert_eq!(special_zeta::scalar(2.0f64, infinity), 0.0);
+        let of_infinity = |q| special_zeta::scalar(infinity, q);
+        assert_eq!((of_infinity(-0.5), of_infinity(0.5), of_infinity(1.0)), (infinity, infinity, 1.0));
+        assert!(of_infinity(2.0).is_nan());
     }
 
     #[test]

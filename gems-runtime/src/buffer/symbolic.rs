@@ -311,8 +311,7 @@ impl Buffer for SymbolicBuffer {
     ) -> Result<SmallVec<[Self; 2]>> {
         let arguments = plan::arguments(operands);
         let op = op.form(&arguments);
-        let inference =
-            traced(op, operands, &[], || plan::infer(op, &arguments, Outputs::New { dtype }))?;
+        let inference = traced(op, operands, &[], || plan::infer(op, &arguments, Outputs::New { dtype }))?;
         let traced = record(op, operands, &inference, &[])?;
         let results = inference.outputs.into_iter().map(SymbolicBuffer::fresh);
         Ok(results.zip(traced).map(|(result, traced)| SymbolicBuffer { traced, ..result }).collect())
