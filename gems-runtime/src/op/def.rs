@@ -172,6 +172,13 @@ impl OpDef {
         Ok(emit::source(&plan.spec)?.text)
     }
 
+    /// Whether a parameter has no say in dtypes and layout: one value, converted to the type parameter.
+    #[must_use]
+    pub fn is_one_value(&self, position: usize) -> bool {
+        let is_generic = |param: &ParamDef| param.ty == TypeRef::Generic && !param.promotes;
+        self.params.get(position).is_some_and(is_generic) && !self.vote.contains(&position)
+    }
+
     /// The position of the parameter of this name.
     #[must_use]
     pub fn param(&self, name: &str) -> Option<usize> {
