@@ -13,7 +13,8 @@ fn mlp<B: Buffer>(gate: &B, up: &B, gate_bias: &B, up_bias: &B, residual: &B) ->
 fn main() -> Result<()> {
     let device = Device::best();
     println!("running on {device}\n");
-    let f = compile(|[gate, up, gate_bias, up_bias, residual]| mlp(&gate, &up, &gate_bias, &up_bias, &residual));
+    let f =
+        compile(|[gate, up, gate_bias, up_bias, residual]| mlp(&gate, &up, &gate_bias, &up_bias, &residual));
 
     for tokens in [4usize, 32, 7] {
         let wide = |seed: f32| {

@@ -56,7 +56,9 @@ pub use conversion::*;
 pub use exponential::*;
 pub use extreme::*;
 pub use gated::*;
-pub use gems_runtime::{buffer, compile, config, device, dtype, emit, error, interop, layout, math, op, plan, trace};
+pub use gems_runtime::{
+    buffer, compile, config, device, dtype, emit, error, interop, layout, math, op, plan, trace,
+};
 pub use gradient::*;
 pub use hyperbolic::*;
 pub use logical::*;
