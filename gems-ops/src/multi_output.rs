@@ -14,13 +14,13 @@ pub fn frexp<T: Float>(input: T) -> (T, i32) {
     input.frexp()
 }
 
-/// The parts of [`polar`] in two buffers: (abs·cos θ, abs·sin θ).
+/// The parts of [`polar`](fn@polar) in two buffers: (abs·cos θ, abs·sin θ).
 #[pointwise_dynamic(promote = default(abs, angle), outputs(real_part, imag_part))]
 pub fn polar_parts<T: Float>(abs: T, angle: T) -> (T, T) {
     (abs * angle.cos(), abs * angle.sin())
 }
 
-/// [`log_sigmoid`] and exp(−|x|), which its gradient may use.
+/// [`log_sigmoid`](fn@log_sigmoid) and exp(−|x|), which its gradient may use.
 ///
 /// Matches `aten::log_sigmoid_forward`.
 #[pointwise_dynamic(promote = default(input), outputs(output, buffer))]
@@ -28,7 +28,7 @@ pub fn log_sigmoid_forward<T: Float>(input: T) -> (T, T) {
     (log_sigmoid::scalar(input), (-input.abs()).exp())
 }
 
-/// [`fake_quantize_per_tensor_affine`], and whether no bound was met.
+/// [`fake_quantize_per_tensor_affine`](fn@fake_quantize_per_tensor_affine), and whether no bound was met.
 ///
 /// Matches `torch.fake_quantize_per_tensor_affine_cachemask`, but for NaN (lost there).
 #[pointwise_dynamic(promote = default(input), vote(input), outputs(output, mask), check = quantization_range)]
@@ -44,7 +44,7 @@ pub fn fake_quantize_per_tensor_affine_cachemask<T: Float>(
     (output, step >= quant_min && step <= quant_max)
 }
 
-/// The gradients of [`glu_kernel`]: (dz·σ(b), dz·a·σ(b)(1 − σ(b))).
+/// The gradients of [`glu_kernel`](fn@glu_kernel): (dz·σ(b), dz·a·σ(b)(1 − σ(b))).
 #[pointwise_dynamic(promote = default(grad_output, input, gate), outputs(grad_input, grad_gate))]
 pub fn glu_backward_kernel<T: Float>(grad_output: T, input: T, gate: T) -> (T, T) {
     let open = sigmoid::scalar(gate);
@@ -57,7 +57,7 @@ pub fn glu_backward_kernel<T: Float>(grad_output: T, input: T, gate: T) -> (T, T
 ///
 /// # Errors
 /// `Shape` if the axis is out of range or of odd size, or `grad_output` does not fit a half; else as
-/// [`glu_backward_kernel`].
+/// [`glu_backward_kernel`](fn@glu_backward_kernel).
 pub fn glu_backward<B: Buffer>(grad_output: &B, input: &B, dim: isize) -> Result<B> {
     let (value, gate) = halves(input, dim, "glu_backward")?;
     let grad = copy(input)?;
@@ -66,7 +66,7 @@ pub fn glu_backward<B: Buffer>(grad_output: &B, input: &B, dim: isize) -> Result
     Ok(grad)
 }
 
-/// The gradients of [`prelu_kernel`], element by element: (x > 0 ? dz : w·dz, x > 0 ? 0 : x·dz).
+/// The gradients of [`prelu_kernel`](fn@prelu_kernel), element by element: (x > 0 ? dz : w·dz, x > 0 ? 0 : x·dz).
 ///
 /// Matches `aten::_prelu_kernel_backward`.
 #[pointwise_dynamic(promote = default(grad_output, input, weight), outputs(grad_input, grad_weight))]
@@ -74,13 +74,13 @@ pub fn prelu_kernel_backward<T: Float>(grad_output: T, input: T, weight: T) -> (
     if input > 0 { (grad_output, 0) } else { (weight * grad_output, input * grad_output) }
 }
 
-/// The gradients of [`silu_and_mul`] for x and y: (dz·y·silu′(x), dz·silu(x)).
+/// The gradients of [`silu_and_mul`](fn@silu_and_mul) for x and y: (dz·y·silu′(x), dz·silu(x)).
 #[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy))]
 pub fn silu_and_mul_backward<T: Float>(grad_output: T, x: T, y: T) -> (T, T) {
     (silu_backward::scalar(grad_output * y, x), grad_output * silu::scalar(x))
 }
 
-/// The gradients of [`silu_and_mul_with_clamp`] for x and y: 0 beyond a bound, as without bounds elsewhere.
+/// The gradients of [`silu_and_mul_with_clamp`](fn@silu_and_mul_with_clamp) for x and y: 0 beyond a bound, as without bounds elsewhere.
 #[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy))]
 pub fn silu_and_mul_with_clamp_backward<T: Float>(grad_output: T, x: T, y: T, #[param] limit: T) -> (T, T) {
     let gate = clamp_max::scalar(x, limit);
@@ -98,7 +98,7 @@ pub fn rotary_embedding<T: Float>(x1: T, x2: T, cos: T, sin: T) -> (T, T) {
     (x1 * cos - x2 * sin, x2 * cos + x1 * sin)
 }
 
-/// [`rotary_embedding`] in place.
+/// [`rotary_embedding`](fn@rotary_embedding) in place.
 ///
 /// # Errors
 /// Operands that do not broadcast to x1 and x2, or do not promote to their dtype; a device that fails.
@@ -136,7 +136,7 @@ pub fn lstm_cell_kernel<T: Float>(
     lstm_gates(input_i + hidden_i, input_f + hidden_f, input_g + hidden_g, input_o + hidden_o, cx)
 }
 
-/// [`lstm_cell_kernel`] with the two biases of each gate added behind its two products.
+/// [`lstm_cell_kernel`](fn@lstm_cell_kernel) with the two biases of each gate added behind its two products.
 #[pointwise_dynamic(
     promote = default(
         input_i, input_f, input_g, input_o, hidden_i, hidden_f, hidden_g, hidden_o, cx, bias_i, bias_f, bias_g,
@@ -176,7 +176,7 @@ pub fn lstm_cell_biased_kernel<T: Float>(
 /// Matches `aten::_thnn_fused_lstm_cell`, whose third result holds the gates side by side.
 ///
 /// # Errors
-/// `Shape` if a last axis has no quarters; else as [`lstm_cell_kernel`].
+/// `Shape` if a last axis has no quarters; else as [`lstm_cell_kernel`](fn@lstm_cell_kernel).
 pub fn lstm_cell_pointwise<B: Buffer>(
     input_gates: &B,
     hidden_gates: &B,
@@ -225,7 +225,7 @@ pub fn gru_cell_kernel<T: Float>(
     gru_gates(input_r + hidden_r, input_z + hidden_z, input_n, hidden_n, hx)
 }
 
-/// [`gru_cell_kernel`] with biases: both added behind both products of r and z, each to its own product of n.
+/// [`gru_cell_kernel`](fn@gru_cell_kernel) with biases: both added behind both products of r and z, each to its own product of n.
 #[pointwise_dynamic(
     promote = default(
         input_r, input_z, input_n, hidden_r, hidden_z, hidden_n, hx, bias_r, bias_z, bias_n, hidden_bias_r,
@@ -259,7 +259,7 @@ pub fn gru_cell_biased_kernel<T: Float>(
 /// Matches `aten::_thnn_fused_gru_cell`, whose second result holds the gates and two operands side by side.
 ///
 /// # Errors
-/// `Shape` if a last axis has no thirds; else as [`gru_cell_kernel`].
+/// `Shape` if a last axis has no thirds; else as [`gru_cell_kernel`](fn@gru_cell_kernel).
 pub fn gru_cell_pointwise<B: Buffer>(
     input_gates: &B,
     hidden_gates: &B,

@@ -72,7 +72,7 @@ pub fn fused_adam<T: Float>(
     (moved, mean, square)
 }
 
-/// [`fused_adam`] with the gradient unscaled first and nothing changed where `found_inf` is 1.
+/// [`fused_adam`](fn@fused_adam) with the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_adam_(grad_scale, found_inf)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq), outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out), like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq))]
@@ -100,7 +100,7 @@ pub fn fused_adam_scaled<T: Float>(
     if found_inf == 1 { (param, grad, exp_avg, exp_avg_sq) } else { (moved, unscaled, mean, square) }
 }
 
-/// [`fused_adam`] with √max v in place of √v.
+/// [`fused_adam`](fn@fused_adam) with √max v in place of √v.
 ///
 /// Matches `torch._fused_adam_(amsgrad=True)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), outputs(param_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out), like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq))]
@@ -127,7 +127,7 @@ pub fn fused_adam_amsgrad<T: Float>(
     (moved, mean, square, greatest)
 }
 
-/// [`fused_adam`] with √max v in place of √v, the gradient unscaled first and nothing changed where `found_inf` is 1.
+/// [`fused_adam`](fn@fused_adam) with √max v in place of √v, the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_adam_(amsgrad=True, grad_scale, found_inf)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out), like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq))]
@@ -190,7 +190,7 @@ pub fn fused_adamw<T: Float>(
     (moved, mean, square)
 }
 
-/// [`fused_adamw`] with the gradient unscaled first and nothing changed where `found_inf` is 1.
+/// [`fused_adamw`](fn@fused_adamw) with the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_adamw_(grad_scale, found_inf)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq), outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out), like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq))]
@@ -219,7 +219,7 @@ pub fn fused_adamw_scaled<T: Float>(
     if found_inf == 1 { (param, grad, exp_avg, exp_avg_sq) } else { (moved, unscaled, mean, square) }
 }
 
-/// [`fused_adamw`] with √max v in place of √v.
+/// [`fused_adamw`](fn@fused_adamw) with √max v in place of √v.
 ///
 /// Matches `torch._fused_adamw_(amsgrad=True)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), outputs(param_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out), like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq))]
@@ -247,7 +247,7 @@ pub fn fused_adamw_amsgrad<T: Float>(
     (moved, mean, square, greatest)
 }
 
-/// [`fused_adamw`] with √max v in place of √v, the gradient unscaled first and nothing changed where `found_inf` is 1.
+/// [`fused_adamw`](fn@fused_adamw) with √max v in place of √v, the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_adamw_(amsgrad=True, grad_scale, found_inf)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out), like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq))]
@@ -581,7 +581,7 @@ pub fn fused_nadam<T: Float>(
 ///
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
-#[expect(clippy::too_many_arguments, reason = "the state and the settings of the optimizer")]
+#[expect(clippy::too_many_arguments, reason = "buffers and options of the step")]
 pub fn fused_nadam_<B: Buffer>(
     param: &mut B,
     grad: &B,

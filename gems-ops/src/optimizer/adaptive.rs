@@ -93,7 +93,7 @@ pub fn fused_rmsprop<T: Float>(
     (param - lr * (descent / (square.sqrt() + eps)), square)
 }
 
-/// [`fused_rmsprop`] with momentum: b = momentum·b + g/(√s + eps); p −= lr·b.
+/// [`fused_rmsprop`](fn@fused_rmsprop) with momentum: b = momentum·b + g/(√s + eps); p −= lr·b.
 ///
 /// Matches `torch.optim.RMSprop(momentum)`.
 #[pointwise_dynamic(
@@ -119,7 +119,7 @@ pub fn fused_rmsprop_momentum<T: Float>(
     (param - lr * mean, square, mean)
 }
 
-/// [`fused_rmsprop`] divided by the deviation: a += (1−α)(g−a); p −= lr·g/(√(s−a²) + eps).
+/// [`fused_rmsprop`](fn@fused_rmsprop) divided by the deviation: a += (1−α)(g−a); p −= lr·g/(√(s−a²) + eps).
 ///
 /// Matches `torch.optim.RMSprop(centered=True)`.
 #[pointwise_dynamic(
@@ -143,7 +143,7 @@ pub fn fused_rmsprop_centered<T: Float>(
     (param - lr * (descent / ((square - center * center).sqrt() + eps)), square, center)
 }
 
-/// [`fused_rmsprop_centered`] with momentum: b = momentum·b + g/(√(s−a²) + eps); p −= lr·b.
+/// [`fused_rmsprop_centered`](fn@fused_rmsprop_centered) with momentum: b = momentum·b + g/(√(s−a²) + eps); p −= lr·b.
 ///
 /// Matches `torch.optim.RMSprop(momentum, centered=True)`.
 #[pointwise_dynamic(
@@ -300,7 +300,7 @@ pub fn fused_adadelta<T: Float>(
 ///
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
-#[expect(clippy::too_many_arguments, reason = "the state and the settings of the optimizer")]
+#[expect(clippy::too_many_arguments, reason = "buffers and options of the step")]
 pub fn fused_adadelta_<B: Buffer>(
     param: &mut B,
     grad: &B,

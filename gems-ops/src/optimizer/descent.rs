@@ -17,7 +17,7 @@ pub fn fused_sgd<T: Float>(
     param - lr * descent_of(grad, param, weight_decay, maximize)
 }
 
-/// [`fused_sgd`] with the gradient unscaled first and nothing changed where `found_inf` is 1.
+/// [`fused_sgd`](fn@fused_sgd) with the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_sgd_(grad_scale, found_inf)` without momentum.
 #[pointwise_dynamic(
@@ -77,7 +77,7 @@ pub fn fused_sgd_momentum<T: Float>(
     (param - lr * direction, mean)
 }
 
-/// [`fused_sgd_momentum`] with the gradient unscaled first and nothing changed where `found_inf` is 1.
+/// [`fused_sgd_momentum`](fn@fused_sgd_momentum) with the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_sgd_(grad_scale, found_inf)`.
 #[pointwise_dynamic(

@@ -38,7 +38,7 @@ pub fn special_i1e<T: Float>(input: T) -> T {
     i1e_f64(input as f64) as T
 }
 
-/// I₀(x), the same function as [`i0`].
+/// I₀(x), the same function as [`i0`](fn@i0).
 ///
 /// Matches `torch.special.modified_bessel_i0`, but for ±∞ (NaN there).
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
@@ -46,7 +46,7 @@ pub fn special_modified_bessel_i0<T: Float>(input: T) -> T {
     i0_f64(input as f64) as T
 }
 
-/// I₁(x), the same function as [`special_i1`].
+/// I₁(x), the same function as [`special_i1`](fn@special_i1).
 ///
 /// Matches `torch.special.modified_bessel_i1`, but for ±∞ (NaN there).
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]

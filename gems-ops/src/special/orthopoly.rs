@@ -48,7 +48,7 @@ pub fn special_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
     chebyshev(y, 1.0 - y, 1.0 + y, n as f64, 3) as T
 }
 
-/// Tₙ(2x − 1); see [`special_chebyshev_polynomial_t`].
+/// Tₙ(2x − 1); see [`special_chebyshev_polynomial_t`](fn@special_chebyshev_polynomial_t).
 ///
 /// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_t`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
@@ -58,7 +58,7 @@ pub fn special_shifted_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
     chebyshev(2.0 * y - 1.0, 2.0 * (1.0 - y), 2.0 * y, n as f64, 0) as T
 }
 
-/// Uₙ(2x − 1); see [`special_chebyshev_polynomial_u`].
+/// Uₙ(2x − 1); see [`special_chebyshev_polynomial_u`](fn@special_chebyshev_polynomial_u).
 ///
 /// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_u`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
@@ -68,7 +68,7 @@ pub fn special_shifted_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
     chebyshev(2.0 * y - 1.0, 2.0 * (1.0 - y), 2.0 * y, n as f64, 1) as T
 }
 
-/// Vₙ(2x − 1); see [`special_chebyshev_polynomial_v`].
+/// Vₙ(2x − 1); see [`special_chebyshev_polynomial_v`](fn@special_chebyshev_polynomial_v).
 ///
 /// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_v`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
@@ -78,7 +78,7 @@ pub fn special_shifted_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
     chebyshev(2.0 * y - 1.0, 2.0 * (1.0 - y), 2.0 * y, n as f64, 2) as T
 }
 
-/// Wₙ(2x − 1); see [`special_chebyshev_polynomial_w`].
+/// Wₙ(2x − 1); see [`special_chebyshev_polynomial_w`](fn@special_chebyshev_polynomial_w).
 ///
 /// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_w`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
