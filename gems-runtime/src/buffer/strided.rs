@@ -90,12 +90,20 @@ impl StridedBuffer {
 
     /// Memory of unspecified content for a layout whose elements start at offset 0.
     pub(crate) fn allocate(meta: &Meta) -> Result<StridedBuffer> {
+        StridedBuffer::allocate_by(meta, |bytes| exec::allocate(meta.device, bytes))
+    }
+
+    /// As [`StridedBuffer::allocate`], with memory of so many bytes from `allocate`.
+    pub(crate) fn allocate_by(
+        meta: &Meta,
+        allocate: impl FnOnce(usize) -> Result<Storage>,
+    ) -> Result<StridedBuffer> {
         let elements = meta.layout.span().map_or(0, |(_, high)| high.unsigned_abs() + 1);
         let bytes = elements.checked_mul(meta.dtype.size()).ok_or_else(|| {
             let message = format!("{elements} elements of {} overflow the address space", meta.dtype);
             Error::new(ErrorKind::Shape, message)
         })?;
-        Ok(StridedBuffer { meta: meta.clone(), storage: exec::allocate(meta.device, bytes)? })
+        Ok(StridedBuffer { meta: meta.clone(), storage: allocate(bytes)? })
     }
 
     /// A view of memory that came from elsewhere.

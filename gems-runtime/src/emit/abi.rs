@@ -66,6 +66,11 @@ impl Packed {
         }
     }
 
+    /// The same bytes; cheaper than a clone, which goes element by element.
+    pub(crate) fn copied(&self) -> Packed {
+        Packed { words: SmallVec::from_slice(&self.words), starts: SmallVec::from_slice(&self.starts) }
+    }
+
     /// Replaces the first bytes of an argument that was packed, as many as it has words.
     pub fn set(&mut self, position: usize, bytes: &[u8]) {
         let start = self.starts.get(position).copied().unwrap_or(usize::MAX);

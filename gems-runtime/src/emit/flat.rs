@@ -114,10 +114,10 @@ impl Transfer<'_> {
     }
 
     fn element(&self, direction: Direction) -> String {
-        let (memory, register) = (format!("{}[i + k]", self.pointer), format!("{}[v].at[k]", self.held));
+        let Transfer { pointer, held, .. } = self;
         match direction {
-            Direction::Load => format!("{register} = {memory};"),
-            Direction::Store => format!("{memory} = {register};"),
+            Direction::Load => format!("{held}[v].set(k, {pointer}[i + k]);"),
+            Direction::Store => format!("{pointer}[i + k] = {held}[v].get(k);"),
         }
     }
 }

@@ -58,7 +58,7 @@ pub fn source_with_lines(spec: &KernelSpec) -> Result<Source> {
 
 fn write(spec: &KernelSpec, lines: Lines) -> Result<Source> {
     let entry = spec.to_string();
-    let body = BodyText::new(&spec.body);
+    let body = BodyText::new(spec);
     let mut kernel = Writer::new();
     let mut uses = body.uses();
     for dtype in spec.inputs.iter().map(|input| input.stored).chain(spec.outputs.iter().map(|o| o.stored)) {

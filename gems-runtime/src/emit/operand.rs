@@ -83,7 +83,7 @@ impl Operands {
         spec: &KernelSpec,
         uses: &mut Uses,
         function: &str,
-        keep: impl Fn(usize) -> String,
+        keep: impl Fn(usize, &str) -> String,
     ) -> Vec<String> {
         let arguments: Vec<&str> = spec
             .inputs
@@ -98,7 +98,7 @@ impl Operands {
         let mut store = |j: usize, value: &str| {
             let output = &spec.outputs[j];
             let converted = convert(uses, value, [output.lane, output.result, output.stored], Memory::Stores);
-            format!("{} = {converted};", keep(j))
+            keep(j, &converted)
         };
         if self.outputs.len() == 1 {
             let name = &self.outputs[0].value;
@@ -187,12 +187,12 @@ pub(super) fn compute(
         text.unrolled("k", width, |text| {
             let inputs = spec.inputs.iter().zip(&operands.inputs);
             for (input, operand) in inputs.filter(|(input, _)| has_strides(input.access)) {
-                let loaded = format!("{}[v].at[k]", operand.held);
+                let loaded = format!("{}[v].get(k)", operand.held);
                 let chain = [input.stored, input.joined, input.lane];
                 let value = convert(uses, &loaded, chain, Memory::Loads);
                 text.line(&format!("const {} {} = {value};", input.lane.cuda_name(), operand.value));
             }
-            let keep = |j: usize| format!("{}[v].at[k]", operands.outputs[j].held);
+            let keep = |j: usize, value: &str| format!("{}[v].set(k, {value});", operands.outputs[j].held);
             for line in operands.call(spec, uses, function, keep) {
                 text.line(&line);
             }

@@ -186,7 +186,7 @@ impl Row {
                 text.block(&format!("if ({condition})"), |text| {
                     for (input, operand) in &inputs {
                         let element = self.element(input.access, operand);
-                        text.line(&format!("{}[v].at[k] = {element};", operand.held));
+                        text.line(&format!("{}[v].set(k, {element});", operand.held));
                     }
                 });
             });
@@ -213,7 +213,7 @@ impl Row {
                 text.block(&format!("if ({condition})"), |text| {
                     for (_, (output, operand)) in &outputs {
                         let element = self.element(output.access, operand);
-                        text.line(&format!("{element} = {}[v].at[k];", operand.held));
+                        text.line(&format!("{element} = {}[v].get(k);", operand.held));
                     }
                 });
             });
@@ -246,7 +246,7 @@ impl Row {
             }
             _ => {
                 let element = self.element(access, operand);
-                text.unrolled("k", *width, |text| text.line(&format!("{held}[v].at[k] = {element};")));
+                text.unrolled("k", *width, |text| text.line(&format!("{held}[v].set(k, {element});")));
                 return;
             }
         };
@@ -280,7 +280,7 @@ impl Row {
             }
             _ => {
                 let element = self.element(access, operand);
-                text.unrolled("k", *width, |text| text.line(&format!("{element} = {held}[v].at[k];")));
+                text.unrolled("k", *width, |text| text.line(&format!("{element} = {held}[v].get(k);")));
                 return;
             }
         };

@@ -178,7 +178,7 @@ impl Turned<'_> {
         let piece = if self.aligned { "load_whole" } else { "load_any" };
         let mut whole = |text: &mut Writer| {
             if *width == 1 {
-                text.line(&format!("{going}[r][c].at[0] = {name}[column + begin * {step}];"));
+                text.line(&format!("{going}[r][c].set(0, {name}[column + begin * {step}]);"));
                 return;
             }
             uses.require(piece, []);
@@ -208,7 +208,7 @@ impl Turned<'_> {
                                     &format!("if (begin + {signed}(k) < {signed}(axes.outer))"),
                                     |text| {
                                         text.line(&format!(
-                                    "{going}[r][c].at[k] = {name}[column + (begin + {signed}(k)) * {step}];"
+                                    "{going}[r][c].set(k, {name}[column + (begin + {signed}(k)) * {step}]);"
                                 ));
                                     },
                                 );

@@ -76,10 +76,15 @@ impl Launch {
         Some(Launch { function, stream, packed, parameters, grid, block })
     }
 
+    /// Memory for an output, without looking up the device.
+    pub(super) fn allocate(&self, bytes: usize) -> Result<Storage> {
+        Ok(Storage::cuda(DeviceMemory::alloc(bytes, self.stream)?))
+    }
+
     /// Launches with the addresses and numbers of a call of the same plan.
     pub(super) fn run(&self, call: &Call<'_>) -> Result<()> {
         order(call, self.stream)?;
-        let mut packed = self.packed.clone();
+        let mut packed = self.packed.copied();
         for (position, parameter) in self.parameters.iter().enumerate() {
             match *parameter {
                 Parameter::Value(i) => packed.set(position, &call.values[i]),

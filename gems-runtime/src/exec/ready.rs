@@ -150,6 +150,14 @@ impl Ready {
         })
     }
 
+    fn allocate(&self, meta: &Meta) -> Result<StridedBuffer> {
+        #[cfg(feature = "cuda")]
+        if let Some(launch) = &self.launch {
+            return StridedBuffer::allocate_by(meta, |bytes| launch.allocate(bytes));
+        }
+        StridedBuffer::allocate(meta)
+    }
+
     /// Whether every output is apart from every other operand, or the very same view as an input.
     fn shares_as_before(&self, operands: &[Operand<'_, StridedBuffer>], outputs: &[&StridedBuffer]) -> bool {
         let range = |buffer: &StridedBuffer, index: usize| {
@@ -247,7 +255,7 @@ pub(super) fn call(
     with(key, |ready| {
         let mut outputs = SmallVec::new();
         for meta in &ready.outputs {
-            outputs.push(StridedBuffer::allocate(meta)?);
+            outputs.push(ready.allocate(meta)?);
         }
         ready.run(operands, &references(&outputs))?;
         Ok(outputs)

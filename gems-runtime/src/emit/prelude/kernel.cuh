@@ -1,10 +1,40 @@
 //! How kernels reach memory: vectors, divisions of indices, the turn of tiles.
 
 //@ vec
-// N elements that are loaded and stored as one.
-template <typename T, u32 N>
+// N elements that are loaded and stored as one. Narrow ones are kept in words: else a compiler splits them into
+// registers of their own where two ways to load meet.
+template <typename T, u32 N, bool IN_WORDS = (sizeof(T) < 4 && sizeof(T) * N % 4 == 0)>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) vec {
   T at[N];
+  __device__ __forceinline__ T get(u32 k) const {
+    return at[k];
+  }
+  __device__ __forceinline__ void set(u32 k, T element) {
+    at[k] = element;
+  }
+};
+template <u32 BYTES>
+struct bits_of {
+  using type = u8;
+};
+template <>
+struct bits_of<2> {
+  using type = u16;
+};
+template <typename T, u32 N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) vec<T, N, true> {
+  using bits = typename bits_of<sizeof(T)>::type;
+  static constexpr u32 per_word = 4 / sizeof(T), width = 8 * sizeof(T);
+  u32 words[N / per_word];
+  __device__ __forceinline__ T get(u32 k) const {
+    const bits element = bits(words[k / per_word] >> (k % per_word * width));
+    return *reinterpret_cast<const T*>(&element);
+  }
+  __device__ __forceinline__ void set(u32 k, T element) {
+    const u32 shift = k % per_word * width, mask = ((1u << width) - 1) << shift;
+    u32& word = words[k / per_word];
+    word = (word & ~mask) | u32(*reinterpret_cast<const bits*>(&element)) << shift;
+  }
 };
 
 //@ divisor
@@ -50,7 +80,7 @@ __device__ __forceinline__ void store_any(T* to, const vec<T, N>& elements) {
   }
 #pragma unroll
   for (u32 k = 0; k < N; ++k) {
-    to[k] = elements.at[k];
+    to[k] = elements.get(k);
   }
 }
 
@@ -75,7 +105,7 @@ __device__ __forceinline__ vec<T, N> load_any(const T* from) {
     vec<T, N> elements;
 #pragma unroll
     for (u32 k = 0; k < N; ++k) {
-      elements.at[k] = from[k];
+      elements.set(k, from[k]);
     }
     return elements;
   } else {
@@ -128,7 +158,7 @@ __device__ __forceinline__ vec<T, N> backward(const vec<T, N>& elements) {
   vec<T, N> turned;
 #pragma unroll
   for (u32 k = 0; k < N; ++k) {
-    turned.at[k] = elements.at[N - 1 - k];
+    turned.set(k, elements.get(N - 1 - k));
   }
   return turned;
 }
@@ -153,7 +183,7 @@ __device__ __forceinline__ void fill_tile(T* to, u32 down, u32 across, const vec
     vec<T, C> row;
 #pragma unroll
     for (u32 c = 0; c < C; ++c) {
-      row.at[c] = columns[c].at[k];
+      row.set(c, columns[c].get(k));
     }
     *reinterpret_cast<vec<T, C>*>(to + tile<T, ACROSS, V>::place(down + k, across)) = row;
   }
@@ -169,7 +199,7 @@ __device__ __forceinline__ vec<T, N> read_tile(const T* from, u32 down, u32 acro
     const vec<T, V> part = *reinterpret_cast<const vec<T, V>*>(from + tile<T, ACROSS, V>::place(down, across + k));
 #pragma unroll
     for (u32 j = 0; j < V; ++j) {
-      elements.at[k + j] = part.at[j];
+      elements.set(k + j, part.get(j));
     }
   }
   return elements;
