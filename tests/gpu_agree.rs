@@ -107,7 +107,8 @@ fn four_gigabytes_of_i8_add_up_in_every_element() {
     let mut wrong = ne(&sum, 127).unwrap();
     while wrong.numel() > 1 << 12 {
         let half = wrong.numel() / 2;
-        let (low, high) = (wrong.narrow(0, 0, half).unwrap(), wrong.narrow(0, half.cast_signed(), half).unwrap());
+        let (low, high) =
+            (wrong.narrow(0, 0, half).unwrap(), wrong.narrow(0, half.cast_signed(), half).unwrap());
         wrong = maximum(&low, &high).unwrap();
     }
     assert!(wrong.to_vec::<bool>().unwrap().iter().all(|wrong| !wrong));
