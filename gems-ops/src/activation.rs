@@ -63,7 +63,7 @@ pub fn prelu_kernel<T: Float>(input: T, weight: T) -> T {
 /// Matches `torch.nn.functional.prelu`; dtypes promote here.
 ///
 /// # Errors
-/// `Shape` if the weight has another number of elements; else as [`prelu_kernel`].
+/// `Shape` if the weight has another number of elements; else as [`prelu_kernel()`].
 pub fn prelu<B: Buffer>(input: &B, weight: &B) -> Result<B> {
     if weight.shape().iter().product::<usize>() == 1 {
         return prelu_kernel(input, &weight.squeeze_all());

@@ -268,7 +268,7 @@ pub fn addr_kernel<T: Number>(input: T, vec1: T, vec2: T, #[param] beta: T, #[pa
 /// Matches `torch.addr`.
 ///
 /// # Errors
-/// `Shape` unless `vec1` and `vec2` are vectors; else as [`addr_kernel`].
+/// `Shape` unless `vec1` and `vec2` are vectors; else as [`addr_kernel()`].
 pub fn addr<B: Buffer>(
     input: &B,
     vec1: &B,
@@ -383,7 +383,7 @@ pub fn batch_norm_elemt_kernel<T: Float>(input: T, weight: T, bias: T, mean: T, 
 /// Matches `torch.batch_norm_elemt`.
 ///
 /// # Errors
-/// `Shape` if x has no axis 1 or a vector does not have its size; else as [`batch_norm_elemt_kernel`].
+/// `Shape` if x has no axis 1 or a vector does not have its size; else as [`batch_norm_elemt_kernel()`].
 pub fn batch_norm_elemt<B: Buffer>(
     input: &B,
     weight: Option<&B>,

@@ -18,7 +18,7 @@ pub fn copy<T: Element>(input: T) -> T {
     input
 }
 
-/// The values of `input` in another dtype, converted as [`copy`] does.
+/// The values of `input` in another dtype, converted as [`copy()`] does.
 ///
 /// Matches `torch.Tensor.to(dtype)`.
 ///
@@ -162,12 +162,12 @@ pub(crate) fn quantization_range(arguments: &[Seen], common: DType) -> Result<()
     arguments.get(2..).map_or(Ok(()), |arguments| bounds_in_order(arguments, common))
 }
 
-/// [`fake_quantize_per_tensor_affine`] with a scale and a zero point for each index of an axis.
+/// [`fake_quantize_per_tensor_affine()`] with a scale and a zero point for each index of an axis.
 ///
 /// Matches `torch.fake_quantize_per_channel_affine`.
 ///
 /// # Errors
-/// `Shape` if a vector does not have the size of the axis; else as [`fake_quantize_per_tensor_affine`].
+/// `Shape` if a vector does not have the size of the axis; else as [`fake_quantize_per_tensor_affine()`].
 pub fn fake_quantize_per_channel_affine<B: Buffer>(
     input: &B,
     scale: &B,
@@ -197,7 +197,7 @@ pub fn fake_quantize_learnable_per_tensor_affine<T: Float>(
     fake_quantize_per_tensor_affine::scalar(input, scale, zero_point, quant_min, quant_max)
 }
 
-/// [`fake_quantize_learnable_per_tensor_affine`] with a scale and a zero point for each index of an axis.
+/// [`fake_quantize_learnable_per_tensor_affine()`] with a scale and a zero point for each index of an axis.
 ///
 /// Matches `torch._fake_quantize_learnable_per_channel_affine`.
 ///
@@ -256,7 +256,7 @@ pub fn quantize_per_tensor_i32<T: Float>(input: T, #[param] scale: T, #[param] z
 /// Matches the integers of `torch.quantize_per_tensor`.
 ///
 /// # Errors
-/// `DType` for another dtype of the result; else as [`quantize_per_tensor_u8`].
+/// `DType` for another dtype of the result; else as [`quantize_per_tensor_u8()`].
 pub fn quantize_per_tensor<B: Buffer>(input: &B, scale: f64, zero_point: i32, dtype: DType) -> Result<B> {
     match dtype {
         DType::U8 => quantize_per_tensor_u8(input, scale, zero_point),

@@ -127,7 +127,7 @@ impl SymbolicBuffer {
     }
 
     /// This buffer as an input of a trace.
-    pub(crate) fn as_input(self, recorder: &Recorder, index: usize, name: &str) -> SymbolicBuffer {
+    pub(crate) fn into_input(self, recorder: &Recorder, index: usize, name: &str) -> SymbolicBuffer {
         let traced = recorder.input(index, name, &self.meta);
         SymbolicBuffer { traced: Some(traced), ..self }
     }
