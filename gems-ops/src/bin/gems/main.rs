@@ -126,6 +126,9 @@ struct ReplayArgs {
     /// Known differences; default: known-differences.toml next to each file of cases.
     #[arg(long)]
     known: Option<PathBuf>,
+    /// Cases that fail so far, an id a line with a remark: succeed if exactly these fail. They count as failed.
+    #[arg(long)]
+    open: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -28,8 +28,10 @@ use gems_ops::op::Operand;
 use known::{Entry, Known};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use report::{Label, Report, Verdict};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use subject::{Stop, Subject};
 use torch::{name_in_source, short_name};
@@ -70,7 +72,22 @@ pub(crate) fn replay(args: &ReplayArgs, out: &mut impl Write) -> Outcome {
         fs::write(path, format!("{:#}\n", report.to_json()))
             .map_err(|error| Failure::of_file(path, error))?;
     }
-    Ok(if report.has_failures() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let open = match &args.open {
+        Some(path) => open_cases(path)?,
+        None => BTreeSet::new(),
+    };
+    let failed = report.failed();
+    for id in open.difference(&failed) {
+        writeln!(out, "case {id} does not fail any more; take it off the list")?;
+    }
+    Ok(if failed == open { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The ids of a list of cases: the first word of each line that is no remark.
+fn open_cases(path: &Path) -> Outcome<BTreeSet<String>> {
+    let text = fs::read_to_string(path).map_err(|error| Failure::of_file(path, error))?;
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    Ok(lines.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect())
 }
 
 /// The verdict on a case; `None` if the filters leave it out.

@@ -2,7 +2,7 @@
 
 use crate::failure::Outcome;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 /// What became of a case.
@@ -45,8 +45,10 @@ impl Report {
         self.cases.push((label, verdict));
     }
 
-    pub(super) fn has_failures(&self) -> bool {
-        self.total().failed > 0
+    /// The ids of the cases that failed.
+    pub(super) fn failed(&self) -> BTreeSet<String> {
+        let failed = self.cases.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Failed(_)));
+        failed.map(|(label, _)| label.id.clone()).collect()
     }
 
     /// The table, the failing cases, the closing line.
