@@ -7,6 +7,7 @@
 mod consts;
 mod expr;
 mod literal;
+mod refuse;
 
 use proc_macro2::Span;
 use quote::ToTokens;

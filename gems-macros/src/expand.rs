@@ -5,6 +5,8 @@
 
 mod interface;
 mod statics;
+#[cfg(test)]
+mod tests;
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -84,7 +86,7 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// ```ignore
+    /// ```text
     /// /// The user's documentation.
     /// pub fn swiglu<'a, B: Buffer>(x: impl Into<Operand<'a, B>>, ..) -> Result<B> { .. }
     /// pub enum swiglu {}
@@ -119,21 +121,20 @@ impl Output<'_> {
         }
     }
 
-    /// ```ignore
+    /// ```text
     /// /// The user's documentation.
     /// pub fn erfcx<T: Float>(x: T) -> T { .. }
     /// pub enum erfcx {}
     /// impl erfcx { DEVICE }
     /// ```
     fn device_fn(&self, device: &TokenStream, formula: &TokenStream) -> TokenStream {
-        let Signature { cfgs, doc_options, .. } = self.signature;
+        let Signature { cfgs, .. } = self.signature;
         let (name, vis, private) = (self.signature.name(), &self.signature.item.vis, self.private);
-        let docs = interface::docs(&self.signature.doc);
+        let docs = interface::docs(self.signature);
         let function = self.formula(name, formula);
         let home = self.home("The device form of");
         quote! {
             #docs
-            #(#doc_options)*
             #(#cfgs)*
             #function
             #home
@@ -217,7 +218,7 @@ impl Output<'_> {
     fn home(&self, what: &str) -> TokenStream {
         let Signature { item, cfgs, .. } = self.signature;
         let (vis, name) = (&item.vis, self.signature.name());
-        let doc = format!("{what} [`{name}`](fn@{name}).");
+        let doc = format!(" {what} [`{name}`](fn@{name}).");
         quote! {
             #[doc = #doc]
             #(#cfgs)*

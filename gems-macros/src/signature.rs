@@ -28,10 +28,10 @@ pub(crate) struct Signature {
     pub(crate) patterns: Vec<Pat>,
     /// Lines of the doc comment.
     pub(crate) doc: Vec<String>,
-    /// `#[doc(…)]` without text: other names to search for.
-    pub(crate) doc_options: Vec<Attribute>,
     /// `#[cfg]`, which every emitted item needs.
     pub(crate) cfgs: Vec<Attribute>,
+    /// `#[deprecated]`, `#[doc(hidden)]` and the like, which belong to the name.
+    pub(crate) of_name: Vec<Attribute>,
     /// Every other attribute, which belongs to the formula.
     pub(crate) others: Vec<Attribute>,
 }
@@ -73,8 +73,8 @@ impl Signature {
             outputs,
             patterns,
             doc: Vec::new(),
-            doc_options: Vec::new(),
             cfgs: Vec::new(),
+            of_name: Vec::new(),
             others: Vec::new(),
         };
         signature.sort_attributes(attributes);
@@ -125,11 +125,10 @@ impl Signature {
 
     fn sort_attributes(&mut self, attributes: Vec<Attribute>) {
         for attribute in attributes {
-            if attribute.path().is_ident("doc") {
-                match doc_line(&attribute) {
-                    Some(line) => self.doc.push(line),
-                    None => self.doc_options.push(attribute),
-                }
+            if let Some(text) = doc_text(&attribute) {
+                self.doc.push(text);
+            } else if attribute.path().is_ident("doc") || attribute.path().is_ident("deprecated") {
+                self.of_name.push(attribute);
             } else if attribute.path().is_ident("cfg") {
                 self.cfgs.push(attribute);
             } else {
@@ -140,7 +139,10 @@ impl Signature {
 }
 
 /// The text of `#[doc = "text"]`, without the one space that `///` leaves in front of each line.
-fn doc_line(attribute: &Attribute) -> Option<String> {
+fn doc_text(attribute: &Attribute) -> Option<String> {
+    if !attribute.path().is_ident("doc") {
+        return None;
+    }
     let syn::Meta::NameValue(syn::MetaNameValue {
         value: syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }),
         ..

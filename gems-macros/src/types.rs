@@ -136,10 +136,7 @@ impl Type {
     pub(crate) fn traits(&self, generic: Option<&Generic>) -> Option<Trait> {
         match self {
             Type::Generic => generic.map(|generic| generic.bound),
-            Type::Real => Some(match generic {
-                Some(Generic { bound: Trait::Analytic, .. }) => Trait::Float,
-                _ => Trait::Real,
-            }),
+            Type::Real => Some(Trait::Real),
             Type::Complex => Some(Trait::Analytic),
             Type::Fixed(dtype) if dtype.is_float() => Some(Trait::Float),
             Type::Fixed(_) => Some(Trait::Int),

@@ -22,6 +22,10 @@ impl Reader<'_> {
             }
         };
         let values = match &*item.expr {
+            syn::Expr::Array(array) if is_array && array.elems.is_empty() => {
+                self.errors.at(array, "an array needs an element");
+                None
+            }
             syn::Expr::Array(array) if is_array => {
                 array.elems.iter().map(|elem| self.const_value(elem)).collect()
             }

@@ -336,6 +336,23 @@ fn results_of_calls_have_the_type_of_their_use() {
 }
 
 #[test]
+fn a_branch_may_leave_instead_of_having_a_value() {
+    check(
+        "fn f<T: Float>(x: T) -> T { let y = if x > 0.0 { special(x) } else { return 0; }; y.sqrt() }",
+        "T f(const T x) {
+    T y;
+    if (x > T(0.0)) {
+        y = op::special(x);
+    } else {
+        return T(0);
+    }
+    return math::sqrt(y);
+}
+",
+    );
+}
+
+#[test]
 fn loops_assign_mutable_names() {
     check(
         "fn f<T: Float>(x: T) -> T {

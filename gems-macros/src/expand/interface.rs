@@ -7,12 +7,14 @@ use quote::{format_ident, quote};
 use syn::Ident;
 
 use super::Output;
-use crate::signature::Param;
+use crate::signature::{Param, Signature};
 
-/// Doc attributes.
-pub(super) fn docs(lines: &[String]) -> TokenStream {
-    let lines = lines.iter().flat_map(|text| text.split('\n')).map(|line| format!(" {line}"));
-    quote!(#(#[doc = #lines])*)
+/// The author's documentation, and what else belongs to the name.
+pub(super) fn docs(signature: &Signature) -> TokenStream {
+    let lines = signature.doc.iter().flat_map(|text| text.split('\n'));
+    let lines = lines.map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
+    let of_name = &signature.of_name;
+    quote!(#(#[doc = #lines])* #(#of_name)*)
 }
 
 /// The section that clippy asks for, unless the author wrote one.
@@ -32,7 +34,7 @@ pub(super) fn lints() -> TokenStream {
     quote!(#[allow(clippy::too_many_arguments, reason = "the op has as many operands")])
 }
 
-/// ```ignore
+/// ```text
 /// pub fn swiglu<'a, B: Buffer>(x: impl Into<Operand<'a, B>>, y: ..) -> Result<B> {
 ///     Result::map(<B as Buffer>::call::<1>(swiglu::DEF, &[x.into(), y.into()]), |[out]| out)
 /// }
@@ -40,34 +42,32 @@ pub(super) fn lints() -> TokenStream {
 pub(super) fn run(output: &Output<'_>, outputs: &[Ident]) -> TokenStream {
     let Output { signature, private } = output;
     let (name, vis, cfgs) = (signature.name(), &signature.item.vis, &signature.cfgs);
-    let doc_options = &signature.doc_options;
-    let (docs, errors, lints) = (docs(&signature.doc), errors_section(&signature.doc), lints());
+    let (docs, errors, lints) = (docs(signature), errors_section(&signature.doc), lints());
     let params = signature.params.iter().map(|param| parameter(param, private));
     let operands = signature.params.iter().map(|param| operand(param, private));
     let generics = generics(&signature.params, private);
     let n = outputs.len();
-    let buffers = outputs.iter().map(|_| quote!(__B));
+    let buffers = outputs.iter().map(|_| quote!(B));
     let (result, value) = if signature.returns_tuple() {
         (quote!((#(#buffers,)*)), quote!((#(#outputs,)*)))
     } else {
-        (quote!(__B), quote!(#(#outputs)*))
+        (quote!(B), quote!(#(#outputs)*))
     };
     quote! {
         #docs
         #errors
-        #(#doc_options)*
         #(#cfgs)*
         #lints
         #vis fn #name<#generics>(#(#params),*) -> #private::Result<#result> {
             #private::Result::map(
-                <__B as #private::Buffer>::call::<#n>(#name::DEF, &[#(#operands),*]),
+                <B as #private::Buffer>::call::<#n>(#name::DEF, &[#(#operands),*]),
                 |[#(#outputs),*]| #value,
             )
         }
     }
 }
 
-/// ```ignore
+/// ```text
 /// pub fn out<'a, B: Buffer>(x: impl Into<Operand<'a, B>>, .., out: &mut B) -> Result<()> {
 ///     <B as Buffer>::call_out(Self::DEF, &[x.into(), ..], &mut [out])
 /// }
@@ -85,13 +85,13 @@ pub(super) fn out(output: &Output<'_>, outputs: &[Ident]) -> TokenStream {
         /// As the function itself; outputs of another shape, that cannot take the result's dtype, or that overlap an
         /// input partly.
         #lints
-        #vis fn out<#generics>(#(#params,)* #(#outputs: &mut __B),*) -> #private::Result<()> {
-            <__B as #private::Buffer>::call_out(Self::DEF, &[#(#operands),*], &mut [#(#outputs),*])
+        #vis fn out<#generics>(#(#params,)* #(#outputs: &mut B),*) -> #private::Result<()> {
+            <B as #private::Buffer>::call_out(Self::DEF, &[#(#operands),*], &mut [#(#outputs),*])
         }
     }
 }
 
-/// ```ignore
+/// ```text
 /// pub fn inplace<'a, B: Buffer>(x: &mut B, y: impl Into<Operand<'a, B>>) -> Result<()> {
 ///     let first = Clone::clone(x);
 ///     <B as Buffer>::call_out(Self::DEF, &[Operand::Buffer(&first), y.into()], &mut [x])
@@ -116,9 +116,9 @@ pub(super) fn inplace(output: &Output<'_>) -> TokenStream {
         /// # Errors
         /// As `out`, with the first operand as the output.
         #lints
-        #vis fn inplace<#generics>(#ident: &mut __B, #(#params),*) -> #private::Result<()> {
+        #vis fn inplace<#generics>(#ident: &mut B, #(#params),*) -> #private::Result<()> {
             let #handle = ::core::clone::Clone::clone(&*#ident);
-            <__B as #private::Buffer>::call_out(
+            <B as #private::Buffer>::call_out(
                 Self::DEF,
                 &[#private::Operand::Buffer(&#handle), #(#operands),*],
                 &mut [#ident],
@@ -131,16 +131,16 @@ pub(super) fn inplace(output: &Output<'_>) -> TokenStream {
 fn generics(params: &[Param], private: &TokenStream) -> TokenStream {
     if params.iter().any(|param| !param.is_number) {
         // A lifetime in `impl Trait` needs a name.
-        quote!('__a, __B: #private::Buffer + '__a)
+        quote!('a, B: #private::Buffer + 'a)
     } else {
-        quote!(__B: #private::Buffer)
+        quote!(B: #private::Buffer)
     }
 }
 
 /// `x: impl Into<Operand<'a, B>>`, or `alpha: impl Into<Scalar>` for a number.
 fn parameter(param: &Param, private: &TokenStream) -> TokenStream {
     let ident = &param.ident;
-    let ty = if param.is_number { quote!(#private::Scalar) } else { quote!(#private::Operand<'__a, __B>) };
+    let ty = if param.is_number { quote!(#private::Scalar) } else { quote!(#private::Operand<'a, B>) };
     quote!(#ident: impl ::core::convert::Into<#ty>)
 }
 

@@ -168,7 +168,7 @@ pub(super) fn op_def_stub(home: &Ident, n_outputs: usize, private: &TokenStream)
     behind_static(&quote!(#private::OpDef), &value)
 }
 
-/// ```ignore
+/// ```text
 /// {
 ///     enum Kernel {}
 ///     impl<T: Float> Pointwise<T> for Kernel {

@@ -1,0 +1,28 @@
+//! Attributes of the function stay where they belong.
+#![deny(missing_docs, deprecated)]
+use gems_ops::prelude::*;
+
+/// First line.
+///
+/// Third line.
+#[doc(alias = "twice")]
+#[deprecated = "of no use"]
+#[pointwise_dynamic]
+#[inline(never)]
+#[must_use]
+pub fn double<T: Number>(x: T) -> T {
+    x + x
+}
+
+#[pointwise_dynamic]
+#[cfg(all())]
+#[expect(unused_variables, reason = "an example")]
+fn present<T: Number>(x: T) -> T {
+    let unused = x;
+    x
+}
+
+fn main() {
+    assert_eq!(double::DEF.doc, "First line.\n\nThird line.");
+    assert_eq!(present::scalar(1), 1);
+}
