@@ -17,7 +17,7 @@ const MAX_PARAMS: usize = 17;
 const MAX_OUTPUTS: usize = 8;
 
 /// A function's signature.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Signature {
     /// The function without its body, and without the attributes that are ours.
     pub(crate) item: ItemFn,
@@ -37,7 +37,7 @@ pub(crate) struct Signature {
 }
 
 /// A parameter.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Param {
     pub(crate) ident: Ident,
     pub(crate) ty: Type,

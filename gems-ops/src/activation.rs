@@ -9,7 +9,7 @@ use crate::prelude::*;
 /// x where it is positive, else +0; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.relu`.
-#[pointwise_dynamic(promote = default(input), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad)]
 pub fn relu<T: Real>(input: T) -> T {
     if input <= 0 { 0 } else { input }
 }
@@ -43,7 +43,7 @@ pub fn threshold<T: Real>(input: T, #[param] threshold: T, #[param] value: T) ->
 /// x where it is positive, else x·negative_slope.
 ///
 /// Matches `torch.nn.functional.leaky_relu`.
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad)]
 pub fn leaky_relu<T: Float>(input: T, #[param] negative_slope: T) -> T {
     if input > 0 { input } else { input * negative_slope }
 }
@@ -135,7 +135,7 @@ pub fn selu<T: Float>(input: T) -> T {
 ///
 /// Computed as ½x·erfc(−x/√2), which keeps the negative tail. Matches `torch.nn.functional.gelu`, but for −∞ (NaN
 /// there) and the tail (0 there).
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad)]
 pub fn gelu<T: Float>(input: T) -> T {
     let twice_cdf = (-input * T::FRAC_1_SQRT_2).erfc();
     if twice_cdf == 0 { -0.0 } else { 0.5 * input * twice_cdf }
@@ -154,7 +154,7 @@ pub fn gelu_tanh<T: Float>(input: T) -> T {
 /// x·σ(x); −∞ → −0.
 ///
 /// Matches `torch.nn.functional.silu` on real dtypes, but for −∞ (NaN there).
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad)]
 pub fn silu<T: Float>(input: T) -> T {
     let decay = (-input.abs()).exp();
     if input < 0 { if decay == 0 { -0.0 } else { input * decay / (1 + decay) } } else { input / (1 + decay) }

@@ -9,7 +9,7 @@ use gems_runtime::op::Operand;
 /// x + y. Integers wrap; bool: or.
 ///
 /// Matches `torch.add` without `alpha`.
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float, complex), grad)]
 pub fn add<T: Number>(input: T, other: T) -> T {
     input + other
 }
@@ -30,7 +30,7 @@ pub fn add_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
 ///
 /// Matches `torch.sub` without `alpha`.
 #[doc(alias = "subtract")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float, complex))]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float, complex), grad)]
 pub fn sub<T: Number>(input: T, other: T) -> T {
     input - other
 }
@@ -68,7 +68,7 @@ pub fn rsub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
 ///
 /// Matches `torch.mul`.
 #[doc(alias = "multiply")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float, complex), grad)]
 pub fn mul<T: Number>(input: T, other: T) -> T {
     input * other
 }
@@ -78,7 +78,7 @@ pub fn mul<T: Number>(input: T, other: T) -> T {
 /// Matches `torch.div`.
 #[doc(alias = "divide")]
 #[doc(alias = "true_divide")]
-#[pointwise_dynamic(promote = int_to_float(input, other), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input, other), dtypes(bool, int, float, complex), grad)]
 pub fn div<T: Analytic>(input: T, other: T) -> T {
     input / other
 }
@@ -122,7 +122,7 @@ pub fn remainder<T: Real>(input: T, other: T) -> T {
 ///
 /// Matches `torch.neg`.
 #[doc(alias = "negative")]
-#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float), grad)]
 pub fn neg<T: Bits>(input: T) -> T {
     input.neg()
 }
@@ -141,7 +141,7 @@ pub fn positive<T: Element>(input: T) -> T {
 ///
 /// Matches `torch.abs`.
 #[doc(alias = "absolute")]
-#[pointwise_dynamic(promote = complex_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = complex_to_float(input), dtypes(bool, int, float, complex), grad)]
 pub fn abs<T: Number>(input: T) -> T::Real {
     input.abs()
 }
@@ -218,7 +218,7 @@ pub fn add_relu<T: Real>(input: T, other: T, #[param] alpha: T) -> T {
 /// x + weight·(end − x), exact at weight 0 and 1: beyond ½ it is counted from the end.
 ///
 /// Matches `torch.lerp`; dtypes promote here.
-#[pointwise_dynamic(promote = default(input, end, weight), dtypes(float, complex), vote(input, end))]
+#[pointwise_dynamic(promote = default(input, end, weight), dtypes(float, complex), vote(input, end), grad)]
 pub fn lerp<T: Analytic>(input: T, end: T, weight: T) -> T {
     let span = end - input;
     if 2 * weight.abs() < 1 { input + weight * span } else { end - span * (1 - weight) }

@@ -5,7 +5,7 @@ use crate::prelude::*;
 /// eˣ; −∞ → 0; subnormal results are kept.
 ///
 /// Matches `torch.exp`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
 pub fn exp<T: Analytic>(input: T) -> T {
     input.exp()
 }
@@ -31,7 +31,7 @@ pub fn expm1<T: Analytic>(input: T) -> T {
 /// The natural logarithm; ±0 → −∞, negative → NaN.
 ///
 /// Matches `torch.log`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
 pub fn log<T: Analytic>(input: T) -> T {
     input.ln()
 }
@@ -144,7 +144,7 @@ pub fn logit_eps<T: Float>(input: T, #[param] eps: T) -> T {
 ///
 /// Matches `torch.sigmoid` on real dtypes.
 #[doc(alias = "special_expit")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
 pub fn sigmoid<T: Float>(input: T) -> T {
     let decay = (-input.abs()).exp();
     if input < 0 { decay / (1 + decay) } else { 1 / (1 + decay) }

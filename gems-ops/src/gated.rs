@@ -25,7 +25,7 @@ pub fn silu_and_mul<T: Float>(x: T, y: T) -> T {
 /// gelu(x)·y.
 ///
 /// Matches FlagGems' `gelu_and_mul`.
-#[pointwise_dynamic(promote = default(x, y))]
+#[pointwise_dynamic(promote = default(x, y), grad)]
 pub fn gelu_and_mul<T: Float>(x: T, y: T) -> T {
     gelu::scalar(x) * y
 }

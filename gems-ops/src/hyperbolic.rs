@@ -21,7 +21,7 @@ pub fn cosh<T: Analytic>(input: T) -> T {
 /// The hyperbolic tangent; ±∞ → ±1; −0 → −0.
 ///
 /// Matches `torch.tanh`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(saves = output))]
 pub fn tanh<T: Analytic>(input: T) -> T {
     input.tanh()
 }

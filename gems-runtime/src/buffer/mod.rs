@@ -65,4 +65,21 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
     /// As `call`; outputs of another shape, that cannot take the result's dtype, or that overlap an input partly.
     #[doc(hidden)]
     fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()>;
+
+    /// A new buffer of zeros.
+    ///
+    /// # Errors
+    /// `Memory`; `Driver`.
+    #[doc(hidden)]
+    fn zeros_like(meta: &Meta) -> Result<Self>;
+
+    /// The sums over the axes along which `shape` is broadcast to this buffer, in a dtype; a sum of nothing is 0.
+    ///
+    /// Sums are made in f64, or in complex f64, in an order that depends on layouts only, and rounded once.
+    ///
+    /// # Errors
+    /// `Shape` if `shape` does not broadcast to this buffer's; `DType` unless both dtypes are floats or complex;
+    /// `Memory`; `Driver`.
+    #[doc(hidden)]
+    fn sum_to(&self, shape: &[usize], dtype: DType) -> Result<Self>;
 }

@@ -261,6 +261,14 @@ impl Buffer for StridedBuffer {
     fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()> {
         exec::call_out(op, operands, outputs)
     }
+
+    fn zeros_like(meta: &Meta) -> Result<Self> {
+        StridedBuffer::zeros(meta.dtype, meta.layout.shape(), meta.device)
+    }
+
+    fn sum_to(&self, shape: &[usize], dtype: DType) -> Result<Self> {
+        exec::sum_to(self, shape, dtype)
+    }
 }
 
 impl fmt::Display for StridedBuffer {

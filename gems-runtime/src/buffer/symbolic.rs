@@ -101,6 +101,14 @@ impl Buffer for SymbolicBuffer {
         }
         Ok(())
     }
+
+    fn zeros_like(meta: &Meta) -> Result<Self> {
+        SymbolicBuffer::new(meta.dtype, meta.layout.shape(), meta.device)
+    }
+
+    fn sum_to(&self, shape: &[usize], dtype: DType) -> Result<Self> {
+        plan::infer_sum(&self.meta, shape, dtype).map(|meta| SymbolicBuffer { meta })
+    }
 }
 
 impl fmt::Display for SymbolicBuffer {

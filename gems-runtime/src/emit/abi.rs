@@ -40,7 +40,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    fn push(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         self.starts.push(self.words.len());
         for chunk in bytes.chunks(8) {
             let mut word = [0; 8];
@@ -95,7 +95,7 @@ fn axes(spec: &KernelSpec, args: &LaunchArgs) -> SmallVec<[u8; 128]> {
     }
 }
 
-fn low_word(word: u64) -> [u8; 4] {
+pub(super) fn low_word(word: u64) -> [u8; 4] {
     let bytes = word.to_le_bytes();
     [bytes[0], bytes[1], bytes[2], bytes[3]]
 }

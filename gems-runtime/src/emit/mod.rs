@@ -11,10 +11,12 @@ mod names;
 mod operand;
 pub mod prelude;
 mod strided;
+mod sum;
 mod uses;
 mod writer;
 
 pub use abi::{Packed, Parameter, pack, parameters};
+pub use sum::{pack_sum, sum_source};
 pub use uses::{Need, Uses};
 
 use crate::error::Result;

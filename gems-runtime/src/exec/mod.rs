@@ -5,8 +5,11 @@
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod reduce;
 mod transfer;
 
+pub(crate) use reduce::sum_to;
+pub use reduce::{SumBackEnd, SumCall, sum_to_on};
 pub(crate) use transfer::{allocate, read, to_device, write, write_bytes, zero};
 
 use crate::buffer::{Buffer, Meta, StridedBuffer};

@@ -3,7 +3,7 @@
 use crate::dtype::{DType, DTypeSet, Kind, Scalar};
 use crate::emit;
 use crate::error::Result;
-use crate::op::{CpuKernel, DeviceFn};
+use crate::op::{CpuKernel, DeviceFn, VjpDef};
 use crate::plan;
 
 /// Everything the runtime knows about an annotated function.
@@ -39,6 +39,8 @@ pub struct OpDef {
     pub device: &'static DeviceFn,
     /// The CPU loop for a computation dtype, if the function has one.
     pub cpu: fn(DType) -> Option<CpuKernel>,
+    /// The derivative, if the function was annotated with `grad`.
+    pub vjp: Option<VjpDef>,
 }
 
 /// One argument of an op.

@@ -8,6 +8,7 @@ mod explain;
 mod infer;
 mod preview;
 mod program;
+mod reduce;
 mod schedule;
 mod spec;
 
@@ -15,5 +16,6 @@ pub use explain::explain;
 pub use infer::{Argument, Inference, Input, Outputs, Source, arguments, infer};
 pub use preview::{preview, representative};
 pub use program::{Arg, Node, NodeResult, Program, ProgramInput, ProgramOutput, ValueRef};
+pub use reduce::{ReduceSpec, Reduction, infer_sum, reduce};
 pub use schedule::{Placement, needs_i64_index, schedule};
 pub use spec::{Access, Body, Class, IndexWidth, KernelSpec, LaunchArgs, OperandSpec, OutputSpec, Plan};
