@@ -78,6 +78,13 @@ pub mod shadowed {
         is_negative || x.is_nan()
     }
 
+    /// Style lints whose advice the language cannot follow.
+    #[device_fn(crate = crate::renamed)]
+    #[must_use]
+    pub fn inside(x: f64) -> bool {
+        !(x < 0.0 || x > 1.0) && x == x && x != 0.5
+    }
+
     /// Uses what is private.
     #[must_use]
     pub fn use_private() -> bool {
@@ -101,7 +108,7 @@ fn expansions_name_everything_by_absolute_paths() {
     assert!(
         (shadowed::long::scalar(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, true, 2) - 3.5f32).abs() < f32::EPSILON
     );
-    assert!(!shadowed::use_private());
+    assert!(!shadowed::use_private() && shadowed::inside(1.0));
     assert_eq!(documented::scalar(6, 3), 2);
 }
 

@@ -1,8 +1,9 @@
 //! The C++ prelude against the Rust traits, on the CPU.
 //!
-//! Every function of the prelude is compiled with the host's C++ compiler and run over the same grids as its Rust
-//! twin: all values of the narrow types, all pairs of the 1-byte ones, boundaries and random bits of the others.
-//! Results must be equal bit for bit, NaN being equal to NaN; library functions may differ by a few ulps.
+//! Every function of the prelude is compiled with the host's C++ compiler and run over the same grids as its
+//! Rust twin: all values of the narrow types, all pairs of the 1-byte ones, boundaries and random bits of the
+//! others. Results must be equal bit for bit, NaN being equal to NaN; library functions may differ by a few
+//! ulps.
 #![expect(unsafe_code, reason = "calls into the library that the test has just compiled")]
 #![expect(
     clippy::cast_possible_truncation,
@@ -30,7 +31,8 @@ struct Case {
     inputs: Vec<(DType, Vec<u8>)>,
     output: DType,
     expected: Vec<u8>,
-    /// Allowed distance, in ulps; for complex numbers in ulps of their size. [`NEAR`] means 32 ulps of 1 at least.
+    /// Allowed distance, in ulps; for complex numbers in ulps of their size. [`NEAR`] means 32 ulps of 1 at
+    /// least.
     ulps: u64,
 }
 
@@ -118,11 +120,9 @@ impl Cases {
                 .map(|((dtype, _), name)| format!("{dtype} {name} = {name}s[i]; (void){name}; "))
                 .collect();
             let (output, expression) = (case.output, &case.expression);
-            writeln!(
-                source,
-                "extern \"C\" void case_{i}({params}{output}* out, u64 n) {{ for (u64 i = 0; i < n; i++) {{ {loads}out[i] = {expression}; }} }}"
-            )
-            .unwrap();
+            let function = format!("extern \"C\" void case_{i}({params}{output}* out, u64 n)");
+            let body = format!("for (u64 i = 0; i < n; i++) {{ {loads}out[i] = {expression}; }}");
+            writeln!(source, "{function} {{ {body} }}").unwrap();
         }
         let folder = tempfile::tempdir().unwrap();
         let (text, object) = (folder.path().join("prelude.cpp"), folder.path().join("prelude.so"));
@@ -335,7 +335,8 @@ macro_rules! sample_small {
             }
 
             fn few() -> Vec<$ty> {
-                ($bits::MIN..=$bits::MAX).step_by($step).chain([0x80 as $bits, 1, 0x7c]).map($ty::from_bits).collect()
+                let bits = ($bits::MIN..=$bits::MAX).step_by($step).chain([0x80, 1, 0x7c]);
+                bits.map($ty::from_bits).collect()
             }
         }
     )*};
@@ -408,7 +409,7 @@ impl Sample for f64 {
         let random = random(20_000).map(f64::from_bits);
         let numbers = NUMBERS.iter().flat_map(|&x| [x, Bits::next_after(x, 0.0), Bits::next_after(x, 1e300)]);
         // Near the midpoints of f32, which are near those of the narrower floats, too.
-        let middles = f32::many().into_iter().flat_map(|x| {
+        let middles = f32::many().into_iter().step_by(9).flat_map(|x| {
             let bits = f64::from(x).to_bits();
             [bits, bits + 1, bits ^ 1 << 28, (bits ^ 1 << 28) + 1, bits.wrapping_sub(1)].map(f64::from_bits)
         });
@@ -655,8 +656,8 @@ fn complex_numbers_agree() {
             cases.binary::<$ty, $ty>("div", 0, Number::div);
             cases.unary::<$ty, $ty>("neg", 0, Number::neg);
             cases.unary::<$ty, $part>("abs", 0, Number::abs);
-            complex!($ty: recip sqrt rsqrt exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan asin acos atan sinh cosh tanh
-                asinh acosh atanh);
+            complex!($ty: recip sqrt rsqrt exp exp2 exp_m1 ln log2 log10 ln_1p);
+            complex!($ty: sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh);
             cases.binary::<$ty, $ty>("pow", 0, Number::pow);
             cases.constant::<$ty, $ty>("ZERO", <$ty as Number>::ZERO);
             cases.constant::<$ty, $ty>("ONE", <$ty as Number>::ONE);

@@ -248,7 +248,20 @@ impl Output<'_> {
         let has = |wanted: &str| others.iter().any(|attribute| attribute.path().is_ident(wanted));
         let inline = (!has("inline")).then(|| quote!(#[inline]));
         let must_use = (!has("must_use")).then(|| quote!(#[must_use]));
-        quote!(#(#others)* #inline #must_use #vis #sig { #body })
+        quote! {
+            #(#others)*
+            #[allow(
+                clippy::manual_range_contains,
+                clippy::manual_clamp,
+                clippy::neg_cmp_op_on_partial_ord,
+                clippy::eq_op,
+                clippy::float_cmp,
+                reason = "the advice is outside of the scalar language, or changes what NaN gives"
+            )]
+            #inline
+            #must_use
+            #vis #sig { #body }
+        }
     }
 
     /// The type that gives a function a second namespace; a module could not see names of a surrounding body.

@@ -210,10 +210,11 @@ impl Writer<'_> {
             Type::Index => "usize",
             _ => "",
         };
-        let value = match &literal.value {
-            LiteralValue::Bool(value) => return quote_spanned!(span=> #value),
-            LiteralValue::Int(_) | LiteralValue::Float(_) => number(&literal.text, suffix, span),
-        };
+        if let LiteralValue::Bool(value) = literal.value {
+            return quote_spanned!(span=> #value);
+        }
+        // A literal with a suffix is no longer the user's; lints would misread it.
+        let value = number(&literal.text, suffix, if suffix.is_empty() { span } else { at });
         match (ty, &literal.value) {
             (Type::Fixed(_) | Type::Index, _) => quote!(#sign #value),
             (_, LiteralValue::Float(_)) => {

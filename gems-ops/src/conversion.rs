@@ -122,20 +122,8 @@ pub fn nan_to_num<B: Buffer>(input: &B, nan: f64, posinf: Option<f64>, neginf: O
     if dtype.is_int() || dtype == DType::Bool {
         return copy(input);
     }
-    let greatest = greatest(dtype);
-    nan_to_num_kernel(input, nan, posinf.unwrap_or(greatest), neginf.unwrap_or(-greatest))
-}
-
-/// The greatest finite value of a float dtype.
-fn greatest(dtype: DType) -> f64 {
-    match dtype {
-        DType::F8E4M3FN => 448.0,
-        DType::F8E5M2 => 57344.0,
-        DType::F16 => 65504.0,
-        DType::BF16 => 3.3895313892515355e38,
-        DType::F64 => f64::MAX,
-        _ => f32::MAX.into(),
-    }
+    let limit = |side, given: Option<f64>| given.map_or(Scalar::limit(dtype, side), Scalar::from);
+    nan_to_num_kernel(input, nan, limit(1, posinf), limit(-1, neginf))
 }
 
 /// The nearest step before bounds: rint(x/scale) + zero_point, with the quotient as a product.
@@ -340,7 +328,7 @@ mod tests {
     use super::*;
     use half::{bf16, f16};
 
-    fn buffer<T: Element>(values: &[T]) -> StridedBuffer {
+    fn buffer<T: crate::dtype::Element>(values: &[T]) -> StridedBuffer {
         StridedBuffer::from_slice(values, &[values.len()]).unwrap()
     }
 

@@ -210,9 +210,9 @@ mod tests {
     #[test]
     fn logit_is_accurate_near_one_half() {
         let x = 0.5 + 1e-10;
-        assert_eq!(logit::scalar(x), 2.0 * (2.0 * x - 1.0).atanh());
+        assert_eq!(logit::scalar(x), 2.0 * (2.0f64 * x - 1.0).atanh());
         assert_eq!((logit::scalar(0.0), logit::scalar(1.0)), (-INF, INF));
-        assert!(logit::scalar(1.5).is_nan() && logit_eps::scalar(f64::NAN, 0.1).is_nan());
+        assert!(logit::scalar(1.5f64).is_nan() && logit_eps::scalar(f64::NAN, 0.1).is_nan());
         assert_eq!(logit_eps::scalar(-3.0, 0.25), logit::scalar(0.25));
     }
 }

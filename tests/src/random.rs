@@ -3,6 +3,15 @@
 use gems_ops::prelude::*;
 use gems_runtime::layout::Layout;
 
+/// Which floats are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Range {
+    /// Small and large ones, zeros, infinities and NaN among them.
+    All,
+    /// From −2 to 2: for comparing sums of library results, whose errors grow with what cancels.
+    Moderate,
+}
+
 /// A small generator (splitmix64), so that a seed names a case for ever.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
@@ -81,21 +90,21 @@ impl Random {
         Layout::new(&own, &strides, offset).expect("small shapes fit")
     }
 
-    /// A host buffer of this layout with random values; special values among them.
+    /// A host buffer of this layout with random values.
     ///
     /// # Panics
     /// The layout is too large for memory.
-    pub fn buffer(&mut self, dtype: DType, layout: &Layout) -> StridedBuffer {
+    pub fn buffer(&mut self, dtype: DType, layout: &Layout, range: Range) -> StridedBuffer {
         let elements = layout.span().map_or(0, |(_, high)| high.unsigned_abs() + 1);
-        let flat = self.values(dtype, elements);
+        let flat = self.values(dtype, elements, range);
         flat.as_strided(layout.shape(), layout.strides(), layout.offset()).expect("the span was allocated")
     }
 
-    /// A contiguous host buffer of `n` random values; special values among them.
+    /// A contiguous host buffer of `n` random values.
     ///
     /// # Panics
     /// Too large for memory.
-    pub fn values(&mut self, dtype: DType, n: usize) -> StridedBuffer {
+    pub fn values(&mut self, dtype: DType, n: usize, range: Range) -> StridedBuffer {
         const SPECIAL: [f64; 14] = [
             0.0,
             -0.0,
@@ -129,11 +138,12 @@ impl Random {
                 .expect("any dtype");
         }
         let mut value = || {
-            if self.chance(10) {
+            if range == Range::All && self.chance(10) {
                 SPECIAL[self.below(SPECIAL.len())]
             } else {
                 let unit = (self.bits() >> 11) as f64 / (1u64 << 53) as f64;
-                (unit - 0.5) * [8.0, 2.0, 200.0][self.below(3)]
+                let widths: &[f64] = if range == Range::All { &[8.0, 2.0, 200.0] } else { &[4.0] };
+                (unit - 0.5) * widths[self.below(widths.len())]
             }
         };
         if dtype.is_complex() {

@@ -9,8 +9,8 @@ use crate::math::Cast;
 use half::{bf16, f16};
 use num_complex::Complex;
 
-/// Whether a result of dtype `from` may be written to an output of dtype `to`: the category must not decrease in the
-/// order bool, integer, float, complex.
+/// Whether a result of dtype `from` may be written to an output of dtype `to`: the category must not decrease
+/// in the order bool, integer, float, complex.
 #[must_use]
 pub fn can_cast(from: DType, to: DType) -> bool {
     from.category() <= to.category()
@@ -92,7 +92,8 @@ unsafe fn convert<From: Stored + Cast<To>, To: Element>(src: *const u8, dst: *mu
     for i in 0..n {
         // SAFETY: i < n, and the caller vouches for n elements behind `src`.
         let value = unsafe { From::load(src.add(i)) };
-        // SAFETY: i < n, and the caller vouches for n elements behind `dst`; an element is read before it is written.
+        // SAFETY: i < n, and the caller vouches for n elements behind `dst`; an element is read before it is
+        // written.
         unsafe { dst.add(i).write_unaligned(value.cast()) };
     }
 }

@@ -57,9 +57,22 @@ impl Scalar {
         i8::from(value > high) - i8::from(value < low)
     }
 
-    /// The lowest (`side` < 0) or highest value of the integer dtype.
+    /// The lowest (`side` < 0) or highest finite value of a dtype, of a complex one's parts.
     #[must_use]
     pub fn limit(dtype: DType, side: i8) -> Scalar {
+        let highest = match dtype.real() {
+            DType::F8E4M3FN => 448.0,
+            DType::F8E5M2 => 57344.0,
+            DType::F16 => half::f16::MAX.to_f64(),
+            DType::BF16 => half::bf16::MAX.to_f64(),
+            DType::F32 => f32::MAX.into(),
+            DType::F64 => f64::MAX,
+            _ => return Scalar::int_limit(dtype, side),
+        };
+        Scalar::F64(if side < 0 { -highest } else { highest })
+    }
+
+    fn int_limit(dtype: DType, side: i8) -> Scalar {
         let (low, high) = int_range(dtype);
         let value = if side < 0 { low } else { high };
         u64::try_from(value)
@@ -141,5 +154,28 @@ impl fmt::Display for Scalar {
 impl fmt::Debug for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_stored_exactly_and_their_doubles_are_not_finite() {
+        for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
+            let highest = Scalar::limit(dtype, 1);
+            let stored = |value: f64| {
+                let bytes = super::super::convert_value(dtype, Scalar::F64(value).store(dtype), DType::F64);
+                f64::from_le_bytes(bytes[..8].try_into().unwrap())
+            };
+            assert_eq!(Scalar::F64(stored(highest.to_f64())), highest, "{dtype}");
+            // The one dtype without infinity saturates.
+            let beyond = if dtype == DType::F8E4M3FN { 448.0 } else { f64::INFINITY };
+            assert_eq!(stored(highest.to_f64() * 2.0), beyond, "{dtype}");
+            assert_eq!(Scalar::limit(dtype, -1).to_f64(), -highest.to_f64());
+        }
+        assert_eq!(Scalar::limit(DType::U64, 1), Scalar::U64(u64::MAX));
+        assert_eq!(Scalar::limit(DType::I8, -1), Scalar::I64(-128));
     }
 }

@@ -1,12 +1,18 @@
 //! The C++ prelude: what generated code may call, pulled in by need.
 //!
-//! The files in `prelude/` are lists of pieces. A piece opens with a line such as
-//! `//@ div_floor sint : div(T) rem(T)`: its name, the types that it takes, and the pieces that it needs. In its body
-//! and its needs, `T` and `U` stand for the types that were asked for, `R` and `V` for the parts of `T` and `U`, `W`
-//! for the unsigned type in which `T` computes. Of several pieces that fit, the one for the fewest types is taken.
+//! The files in `prelude/` are lists of pieces. A piece opens with its name, the types that it takes, and the
+//! pieces that it needs:
 //!
-//! Guarantees text that holds what was asked for and nothing else, in an order that depends on the request alone.
-//! Does not know kernels, layouts or devices.
+//! ```text
+//! //@ rem_floor sint : rem(T)
+//! ```
+//!
+//! In its body and its needs, `T` and `U` stand for the types that were asked for, `R` and `V` for the parts of
+//! `T` and `U`, `W` for the unsigned type in which `T` computes. Of several pieces that fit, the one for the
+//! fewest types is taken.
+//!
+//! Guarantees text that holds what was asked for and nothing else, in an order that depends on the request
+//! alone. Does not know kernels, layouts or devices.
 
 use crate::dtype::{DType, DTypeSet};
 use crate::emit::uses::{Need, Uses};
@@ -30,8 +36,8 @@ const FILES: [(&str, bool); 9] = [
 
 /// The text that defines everything in use, with all that it needs.
 ///
-/// Types stand in the global namespace, everything else in `math`. The names of the integer types are always there;
-/// the other types are there if a piece mentions them, or as `("type", [dtype])`.
+/// Types stand in the global namespace, everything else in `math`. The names of the integer types are always
+/// there; the other types are there if a piece mentions them, or as `("type", [dtype])`.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] if the prelude has no such function for these types.
@@ -152,18 +158,18 @@ impl Piece {
     }
 }
 
-/// Reads `add(R) cast(T, f32) tuple2`.
+/// Reads `add,sub(R) cast(T, f32) tuple2`.
 fn parse_needs(text: &'static str) -> Vec<(&'static str, Vec<&'static str>)> {
     let mut needs = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
         let end = rest.find([' ', '(']).unwrap_or(rest.len());
-        let (name, tail) = rest.split_at(end);
-        let (types, tail) = match tail.strip_prefix('(').and_then(|tail| tail.split_once(')')) {
+        let (names, tail) = rest.split_at(end);
+        let (types, tail): (Vec<_>, _) = match tail.strip_prefix('(').and_then(|tail| tail.split_once(')')) {
             Some((types, tail)) => (types.split(", ").collect(), tail),
             None => (Vec::new(), tail),
         };
-        needs.push((name, types));
+        needs.extend(names.split(',').map(|name| (name, types.clone())));
         rest = tail.trim_start();
     }
     needs
@@ -186,8 +192,8 @@ fn find(name: &str, types: &[DType]) -> Option<usize> {
     fitting.min_by_key(|(_, piece)| piece.breadth()).map(|(index, _)| index)
 }
 
-/// Pieces with the types that they were asked for. Needs stand before their users in the files, so this order is
-/// the order of definition.
+/// Pieces with the types that they were asked for. Needs stand before their users in the files, so this order
+/// is the order of definition.
 #[derive(Debug, Default)]
 struct Instances(BTreeSet<(usize, Vec<DType>)>);
 

@@ -1,7 +1,8 @@
 //! Conversions between all element types.
 //!
-//! Guarantees one rounding, ties to even, from the exact source value; float to integer truncates and saturates with
-//! NaN → 0; integer to integer wraps; x ≠ 0 makes a bool; a complex number gives its real part.
+//! Guarantees one rounding, ties to even, from the exact source value; float to integer truncates and
+//! saturates with NaN → 0; integer to integer wraps; x ≠ 0 makes a bool; a complex number gives its real
+//! part.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

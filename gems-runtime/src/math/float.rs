@@ -1,8 +1,8 @@
 //! f32 and f64.
 //!
 //! Arithmetic, rounding and the functions on bits are exact or correctly rounded, the same on every machine.
-//! The elementary functions are those of the platform's math library, the special ones those of the `libm` crate;
-//! both keep C99's special values.
+//! The elementary functions are those of the platform's math library, the special ones those of the `libm`
+//! crate; both keep C99's special values.
 
 use super::{Analytic, Bits, Float, Number, Real};
 use num_complex::Complex;
@@ -114,7 +114,11 @@ macro_rules! float {
             #[inline(always)]
             fn rem_floor(self, other: $ty) -> $ty {
                 let remainder = self % other;
-                if remainder != 0.0 && (other < 0.0) != (remainder < 0.0) { remainder + other } else { remainder }
+                if remainder != 0.0 && (other < 0.0) != (remainder < 0.0) {
+                    remainder + other
+                } else {
+                    remainder
+                }
             }
 
             #[inline(always)]
@@ -280,7 +284,8 @@ macro_rules! float {
             }
 
             special! { $ty erf = libm::erf, erfc = libm::erfc, lgamma = libm::lgamma, tgamma = libm::tgamma }
-            special! { $ty bessel_j0 = libm::j0, bessel_j1 = libm::j1, bessel_y0 = libm::y0, bessel_y1 = libm::y1 }
+            special! { $ty bessel_j0 = libm::j0, bessel_j1 = libm::j1 }
+            special! { $ty bessel_y0 = libm::y0, bessel_y1 = libm::y1 }
         }
 
         impl Analytic for $ty {
@@ -317,8 +322,8 @@ macro_rules! float {
                 1.0 / self.sqrt()
             }
 
-            std_functions! { $ty exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan asin acos atan sinh cosh tanh }
-            special! { $ty asinh = libm::asinh, acosh = acosh, atanh = libm::atanh }
+            std_functions! { $ty exp exp2 exp_m1 ln log2 ln_1p sin cos tan asin acos atan sinh cosh tanh }
+            special! { $ty log10 = f64::log10, asinh = libm::asinh, acosh = acosh, atanh = libm::atanh }
         }
     };
 }
@@ -333,7 +338,7 @@ macro_rules! std_functions {
     )*};
 }
 
-/// Functions of the `libm` crate, those of f32 computed in f64.
+/// Functions whose f32 form is computed in f64.
 macro_rules! special {
     ($ty:ident $($name:ident = $libm:path),*) => {$(
         #[inline]
@@ -382,7 +387,8 @@ fn ldexp_f32(x: f32, n: i32) -> f32 {
 /// In steps that are exact, unless their rounding cannot show in the result.
 #[inline]
 fn ldexp_f64(x: f64, n: i32) -> f64 {
-    // A step down stops short of the subnormals by 53 bits: below that, the result is zero however it was rounded.
+    // A step down stops short of the subnormals by 53 bits: below that, the result is zero however it was
+    // rounded.
     const UP: i32 = 1023;
     const DOWN: i32 = -969;
     let mut y = x;

@@ -99,7 +99,8 @@ pub trait Int: Real {
     fn not(self) -> Self;
     /// Left shift; 0 if the count is negative or not less than the width.
     fn shl(self, count: Self) -> Self;
-    /// Right shift, arithmetic for signed types; sign fill if the count is negative or not less than the width.
+    /// Right shift, arithmetic for signed types; sign fill if the count is negative or not less than the
+    /// width.
     fn shr(self, count: Self) -> Self;
     /// Number of one bits.
     fn count_ones(self) -> u32;

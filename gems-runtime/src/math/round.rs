@@ -1,8 +1,8 @@
 //! Rounding into the 1- and 2-byte floats, and back.
 //!
-//! Guarantees one rounding to nearest even from f32, and, through rounding to odd, from f64 and every integer.
-//! Branch-free on values, so loops over them vectorize; does not use the CPU's half-precision instructions, so all
-//! CPUs agree.
+//! Guarantees one rounding to nearest even from f32, and, through rounding to odd, from f64 and every
+//! integer. Branch-free on values, so loops over them vectorize; does not use the CPU's half-precision
+//! instructions, so all CPUs agree.
 
 use crate::dtype::{F8E4M3FN, F8E5M2};
 use half::{bf16, f16};
@@ -25,31 +25,54 @@ struct Format {
     magic: u32,
     /// f32 magnitudes above this become `overflow`.
     limit: u32,
-    overflow: u16,
-    nan: u16,
+    overflow: u32,
+    nan: u32,
+    /// Position of the sign bit.
+    sign: u32,
 }
 
-const F16: Format =
-    Format { drop: 13, bias: 112, magic: 0x3f00_0000, limit: 0x477f_ffff, overflow: 0x7c00, nan: 0x7e00 };
-const E5M2: Format =
-    Format { drop: 21, bias: 112, magic: 0x4300_0000, limit: 0x477f_ffff, overflow: 0x7c, nan: 0x7f };
-const E4M3FN: Format =
-    Format { drop: 20, bias: 120, magic: 0x4680_0000, limit: 0x43e0_0000, overflow: 0x7e, nan: 0x7f };
+const F16: Format = Format {
+    drop: 13,
+    bias: 112,
+    magic: 0x3f00_0000,
+    limit: 0x477f_ffff,
+    overflow: 0x7c00,
+    nan: 0x7e00,
+    sign: 15,
+};
+const E5M2: Format = Format {
+    drop: 21,
+    bias: 112,
+    magic: 0x4300_0000,
+    limit: 0x477f_ffff,
+    overflow: 0x7c,
+    nan: 0x7f,
+    sign: 7,
+};
+const E4M3FN: Format = Format {
+    drop: 20,
+    bias: 120,
+    magic: 0x4680_0000,
+    limit: 0x43e0_0000,
+    overflow: 0x7e,
+    nan: 0x7f,
+    sign: 7,
+};
 
 impl Format {
-    /// The magnitude bits of |x|.
+    /// The bits of the nearest value, in the low end.
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "a small float has at most 16 bits")]
-    const fn magnitude(&self, x: f32) -> u16 {
+    const fn bits(&self, x: f32) -> u32 {
         let a = x.to_bits() & 0x7fff_ffff;
         let half = (1 << (self.drop - 1)) - 1 + (a >> self.drop & 1);
         let normal = a.wrapping_add(half).wrapping_sub(self.bias << 23) >> self.drop;
         // The FPU rounds to the spacing of `magic`, which is that of the subnormals.
         let magic = f32::from_bits(self.magic);
         let subnormal = (f32::from_bits(a) + magic).to_bits().wrapping_sub(self.magic);
-        let finite = if a < (self.bias + 1) << 23 { subnormal } else { normal } as u16;
+        let finite = if a < (self.bias + 1) << 23 { subnormal } else { normal };
         let ordered = if a > self.limit { self.overflow } else { finite };
-        if a > 0x7f80_0000 { self.nan } else { ordered }
+        let magnitude = if a > 0x7f80_0000 { self.nan } else { ordered };
+        magnitude | (x.to_bits() >> 31) << self.sign
     }
 
     /// The value of magnitude bits; the caller replaces infinity and NaN.
@@ -65,20 +88,11 @@ const fn with_sign(x: f32, negative: bool) -> f32 {
     f32::from_bits(x.to_bits() | (negative as u32) << 31)
 }
 
-#[inline(always)]
-const fn sign16(x: f32) -> u16 {
-    (x.to_bits() >> 16) as u16 & 0x8000
-}
-
-#[inline(always)]
-const fn sign8(x: f32) -> u8 {
-    (x.to_bits() >> 24) as u8 & 0x80
-}
-
 impl Small for f16 {
     #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "16 bits are used")]
     fn round(x: f32) -> f16 {
-        f16::from_bits(F16.magnitude(x) | sign16(x))
+        f16::from_bits(F16.bits(x) as u16)
     }
 
     #[inline(always)]
@@ -94,8 +108,9 @@ impl Small for bf16 {
     #[inline(always)]
     fn round(x: f32) -> bf16 {
         let bits = x.to_bits();
-        let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
-        bf16::from_bits(if x.is_nan() { 0x7fc0 | sign16(x) } else { rounded as u16 })
+        let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
+        let quiet = bits | 0x7fc0_0000;
+        bf16::from_bits(((if x.is_nan() { quiet } else { rounded }) >> 16) as u16)
     }
 
     #[inline(always)]
@@ -106,9 +121,9 @@ impl Small for bf16 {
 
 impl Small for F8E4M3FN {
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "the magnitude has 7 bits")]
+    #[expect(clippy::cast_possible_truncation, reason = "8 bits are used")]
     fn round(x: f32) -> F8E4M3FN {
-        F8E4M3FN::from_bits(E4M3FN.magnitude(x) as u8 | sign8(x))
+        F8E4M3FN::from_bits(E4M3FN.bits(x) as u8)
     }
 
     #[inline(always)]
@@ -121,9 +136,9 @@ impl Small for F8E4M3FN {
 
 impl Small for F8E5M2 {
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "the magnitude has 7 bits")]
+    #[expect(clippy::cast_possible_truncation, reason = "8 bits are used")]
     fn round(x: f32) -> F8E5M2 {
-        F8E5M2::from_bits(E5M2.magnitude(x) as u8 | sign8(x))
+        F8E5M2::from_bits(E5M2.bits(x) as u8)
     }
 
     #[inline(always)]
@@ -134,7 +149,8 @@ impl Small for F8E5M2 {
 
 /// A number that can become f32 by rounding to odd.
 ///
-/// An inexact result has its last bit set, so rounding it again to at most 22 bits is as good as rounding once.
+/// An inexact result has its last bit set, so rounding it again to at most 22 bits is as good as rounding
+/// once.
 pub(crate) trait Odd {
     fn odd(self) -> f32;
 }
@@ -221,8 +237,8 @@ mod tests {
             f64::from(whole + mantissa) * 2_f64.powi(exponent - self.bias - self.mantissa)
         }
 
-        /// Bits of the value nearest to a number that lies between the values of `below` and its successor, where it
-        /// compares to their middle as `order` says.
+        /// Bits of the value nearest to a number that lies between the values of `below` and its successor,
+        /// where it compares to their middle as `order` says.
         fn nearest(&self, below: u16, order: std::cmp::Ordering) -> f64 {
             let above = if below == self.max { self.overflow } else { self.value(below + 1) };
             match order {

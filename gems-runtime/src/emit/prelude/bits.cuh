@@ -23,19 +23,19 @@ __device__ __forceinline__ bool bits_is_sign_negative(T x) {
   return x.bits >> (8 * sizeof(T) - 1) != 0;
 }
 
-//@ bits_neg float : to_bits(T) from_bits(T)
+//@ bits_neg float : to_bits,from_bits(T)
 __device__ __forceinline__ T bits_neg(T x) {
   const W sign = W(1) << (8 * sizeof(T) - 1);
   return from_bits(to_bits(x) ^ sign);
 }
 
-//@ bits_abs float : to_bits(T) from_bits(T)
+//@ bits_abs float : to_bits,from_bits(T)
 __device__ __forceinline__ T bits_abs(T x) {
   const W sign = W(1) << (8 * sizeof(T) - 1);
   return from_bits(to_bits(x) & ~sign);
 }
 
-//@ bits_copysign float : to_bits(T) from_bits(T)
+//@ bits_copysign float : to_bits,from_bits(T)
 __device__ __forceinline__ T bits_copysign(T x, T y) {
   const W sign = W(1) << (8 * sizeof(T) - 1);
   return from_bits((to_bits(x) & ~sign) | (to_bits(y) & sign));
@@ -77,7 +77,7 @@ __device__ __forceinline__ T bits_copysign(T x, T) {
   return x;
 }
 
-//@ bits_copysign sint : abs(T) neg(T)
+//@ bits_copysign sint : abs,neg(T)
 __device__ __forceinline__ T bits_copysign(T x, T y) {
   return y < 0 ? neg(abs(x)) : abs(x);
 }

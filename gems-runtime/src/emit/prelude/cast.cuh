@@ -1,6 +1,7 @@
 //! Conversions: `cast<To>(from)` for every pair of dtypes.
 //!
-//! One rounding, ties to even, from the exact source value; float to integer truncates and saturates with NaN to 0.
+//! One rounding, ties to even, from the exact source value; float to integer truncates and saturates with NaN
+//! to 0.
 
 //@ cast
 template <class To, class From>
@@ -54,7 +55,7 @@ __device__ __forceinline__ f32 cast(bf16 x) {
   return from_bits(u32(x.bits) << 16);
 }
 
-//@ cast f32 f16 : cast from_bits(f32) to_bits(f32)
+//@ cast f32 f16 : cast from_bits,to_bits(f32)
 template <>
 __device__ __forceinline__ f32 cast(f16 x) {
 #ifdef __CUDA_ARCH__
@@ -65,7 +66,7 @@ __device__ __forceinline__ f32 cast(f16 x) {
   u32 magnitude = x.bits & 0x7fff, sign = u32(x.bits >> 15) << 31;
   // The product moves normal and subnormal numbers to f32's exponents, exactly.
   f32 finite = from_bits(magnitude << 13) * 0x1p112f;
-  return magnitude < 0x7c00 ? from_bits(sign | to_bits(finite)) : from_bits(sign | 0x7f800000 | magnitude << 13);
+  return from_bits(sign | (magnitude < 0x7c00 ? to_bits(finite) : 0x7f800000 | magnitude << 13));
 #endif
 }
 
@@ -75,7 +76,7 @@ __device__ __forceinline__ f32 cast(f8e5m2 x) {
   return cast<f32>(f16{u16(x.bits << 8)});
 }
 
-//@ cast f32 f8e4m3fn : cast from_bits(f32) to_bits(f32)
+//@ cast f32 f8e4m3fn : cast from_bits,to_bits(f32)
 template <>
 __device__ __forceinline__ f32 cast(f8e4m3fn x) {
   u32 magnitude = x.bits & 0x7f, sign = u32(x.bits >> 7) << 31;
@@ -83,10 +84,11 @@ __device__ __forceinline__ f32 cast(f8e4m3fn x) {
   return from_bits(sign | (magnitude < 0x7f ? to_bits(finite) : 0x7fc00000));
 }
 
-//@ round_magnitude : to_bits(f32) from_bits(f32)
-__device__ __forceinline__ u32 round_magnitude(f32 x, u32 drop, u32 bias, u32 magic, u32 limit, u32 overflow, u32 nan) {
-  // `drop`: mantissa bits to drop; `bias`: difference of the exponent biases; `magic`: the number whose last place
-  // is the least subnormal; magnitudes above `limit` become `overflow`.
+//@ round_magnitude : to_bits,from_bits(f32)
+__device__ __forceinline__ u32 round_magnitude(
+    f32 x, u32 drop, u32 bias, u32 magic, u32 limit, u32 overflow, u32 nan) {
+  // `drop`: mantissa bits to drop; `bias`: difference of the exponent biases; `magic`: the number whose
+  // last place is the least subnormal; magnitudes above `limit` become `overflow`.
   u32 a = to_bits(x) & 0x7fffffff;
   if (a > 0x7f800000) return nan;
   if (a > limit) return overflow;
@@ -140,7 +142,7 @@ __device__ __forceinline__ f8e5m2 cast(f32 x) {
   return {u8(sign | round_magnitude(x, 21, 112, 0x43000000, 0x477fffff, 0x7c, 0x7f))};
 }
 
-//@ odd f64 : to_bits(f32) from_bits(f32)
+//@ odd f64 : to_bits,from_bits(f32)
 __device__ __forceinline__ f32 odd(f64 x) {
   // Rounds to odd: rounding the result again to at most 22 bits is as good as rounding x once.
   f32 near = f32(x);

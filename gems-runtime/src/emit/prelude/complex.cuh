@@ -1,7 +1,7 @@
 //! Complex numbers with parts of f32 or f64.
 //!
-//! Branch cuts are Kahan's, special values those of C99's Annex G, but multiplication does not recover infinities.
-//! Division and the functions of c64 are computed in c128 and rounded once.
+//! Branch cuts are Kahan's, special values those of C99's Annex G, but multiplication does not recover
+//! infinities. Division and the functions of c64 are computed in c128 and rounded once.
 
 //@ add c64,c128
 __device__ __forceinline__ T add(T x, T y) {
@@ -122,13 +122,13 @@ __device__ __forceinline__ c64 div(c64 x, c64 y) {
   return cast<c64>(smith(cast<c128>(x), cast<c128>(y)));
 }
 
-//@ recip c128 : div(c128) is_infinite(f64) copysign(f64)
+//@ recip c128 : div(c128) is_infinite,copysign(f64)
 __device__ __forceinline__ c128 recip(c128 z) {
   if (is_infinite(z.re) || is_infinite(z.im)) return {copysign(0.0, z.re), copysign(0.0, -z.im)};
   return div(c128(1), z);
 }
 
-//@ sqrt c128 : is_infinite(f64) copysign(f64) limits(f64) larger_part hypot(f64) sqrt(f64) abs(f64)
+//@ sqrt c128 : is_infinite,copysign,limits,hypot,sqrt,abs(f64) larger_part
 __device__ __forceinline__ c128 sqrt(c128 z) {
   const f64 inf = limits<f64>::INFINITY(), nan = limits<f64>::NAN();
   if (is_infinite(z.im)) return {inf, z.im};
@@ -149,7 +149,7 @@ __device__ __forceinline__ c128 sqrt(c128 z) {
   return {small * root, copysign(large, im) * root};
 }
 
-//@ rsqrt c128 : sqrt(c128) recip(c128)
+//@ rsqrt c128 : sqrt,recip(c128)
 __device__ __forceinline__ c128 rsqrt(c128 z) {
   return recip(sqrt(z));
 }
@@ -169,14 +169,14 @@ __device__ __forceinline__ c128 exp_of_no_angle(f64 re) {
   return {re == limits<f64>::INFINITY() ? re : nan, nan};
 }
 
-//@ exp c128 : exp(f64) is_finite(f64) exp_of_no_angle polar sin(f64) cos(f64)
+//@ exp c128 : exp,is_finite,sin,cos(f64) exp_of_no_angle polar
 __device__ __forceinline__ c128 exp(c128 z) {
   if (z.im == 0) return {exp(z.re), z.im};
   if (!is_finite(z.im)) return exp_of_no_angle(z.re);
   return polar(exp(z.re), exp(0.5 * z.re), cos(z.im), sin(z.im));
 }
 
-//@ exp2 c128 : exp2(f64) is_finite(f64) exp_of_no_angle polar limits(f64) mul_add(f64) sin(f64) cos(f64)
+//@ exp2 c128 : exp2,is_finite,limits,mul_add,sin,cos(f64) exp_of_no_angle polar
 __device__ __forceinline__ c128 exp2(c128 z) {
   if (z.im == 0) return {exp2(z.re), z.im};
   if (!is_finite(z.im)) return exp_of_no_angle(z.re);
@@ -187,7 +187,7 @@ __device__ __forceinline__ c128 exp2(c128 z) {
   return polar(exp2(z.re), exp2(0.5 * z.re), c - rest * s, s + rest * c);
 }
 
-//@ exp_m1 c128 : exp(c128) exp_m1(f64) is_finite(f64) sin(f64) cos(f64) exp(f64)
+//@ exp_m1 c128 : exp(c128) exp_m1,is_finite,sin,cos,exp(f64)
 __device__ __forceinline__ c128 exp_m1(c128 z) {
   if (z.im == 0) return {exp_m1(z.re), z.im};
   // Not for NaN, either.
@@ -199,7 +199,7 @@ __device__ __forceinline__ c128 exp_m1(c128 z) {
   return {exp_m1(z.re) * cos(z.im) - 2 * s * s, exp(z.re) * sin(z.im)};
 }
 
-//@ ln_abs : hypot(f64) abs(f64) ln(f64) ln_1p(f64) limits(f64)
+//@ ln_abs : hypot,abs,ln,ln_1p,limits(f64)
 __device__ __forceinline__ f64 ln_abs(f64 x, f64 y) {
   // ln |x + iy| without overflow, underflow or cancellation near 1.
   f64 r = hypot(x, y);
@@ -230,14 +230,14 @@ __device__ __forceinline__ c128 log10(c128 z) {
   return {z.re / limits<f64>::LN_10(), z.im / limits<f64>::LN_10()};
 }
 
-//@ ln_1p c128 : ln_abs hypot(f64) ln_1p(f64) atan2(f64)
+//@ ln_1p c128 : ln_abs hypot,ln_1p,atan2(f64)
 __device__ __forceinline__ c128 ln_1p(c128 z) {
   f64 re = 1 + z.re, r = hypot(re, z.im);
   f64 log = r > 0.5 && r < 2 ? 0.5 * ln_1p(z.re * (z.re + 2) + z.im * z.im) : ln_abs(re, z.im);
   return {log, atan2(z.im, re)};
 }
 
-//@ sinh c128 : is_finite(f64) is_infinite(f64) abs(f64) exp(f64) sin(f64) cos(f64) sinh(f64) cosh(f64) copysign(f64) limits(f64)
+//@ sinh c128 : is_finite,is_infinite,abs,exp,sin,cos,sinh,cosh,copysign,limits(f64)
 __device__ __forceinline__ c128 sinh(c128 z) {
   const f64 nan = limits<f64>::NAN();
   if (z.im == 0) return {sinh(z.re), z.im};
@@ -250,7 +250,7 @@ __device__ __forceinline__ c128 sinh(c128 z) {
   return {sinh(z.re) * cos(z.im), cosh(z.re) * sin(z.im)};
 }
 
-//@ cosh c128 : is_finite(f64) is_infinite(f64) abs(f64) exp(f64) sin(f64) cos(f64) sinh(f64) cosh(f64) copysign(f64) limits(f64)
+//@ cosh c128 : is_finite,is_infinite,abs,exp,sin,cos,sinh,cosh,copysign,limits(f64)
 __device__ __forceinline__ c128 cosh(c128 z) {
   const f64 nan = limits<f64>::NAN();
   if (z.im == 0) return {cosh(z.re), z.im * (z.re != z.re ? 1.0 : copysign(1.0, z.re))};
@@ -263,7 +263,7 @@ __device__ __forceinline__ c128 cosh(c128 z) {
   return {cosh(z.re) * cos(z.im), sinh(z.re) * sin(z.im)};
 }
 
-//@ tanh c128 : is_finite(f64) is_infinite(f64) copysign(f64) abs(f64) sin(f64) cos(f64) exp(f64) tan(f64) sinh(f64) cosh(f64) limits(f64)
+//@ tanh c128 : is_finite,is_infinite,copysign,abs,sin,cos,exp,tan,sinh,cosh,limits(f64)
 __device__ __forceinline__ c128 tanh(c128 z) {
   const f64 nan = limits<f64>::NAN();
   if (z.re != z.re) return {z.re, z.im == 0 ? z.im : nan};
@@ -301,7 +301,7 @@ __device__ __forceinline__ c128 tan(c128 z) {
   return turn_back(tanh(turn(z)));
 }
 
-//@ asin c128 : abs(f64) sqrt(c128) atan2(f64) asinh(f64) copysign(f64) ln_abs limits(f64)
+//@ asin c128 : abs,atan2,asinh,copysign,limits(f64) sqrt(c128) ln_abs
 __device__ __forceinline__ c128 asin(c128 z) {
   f64 x = abs(z.re), y = abs(z.im);
   if (x == 0 && y != y) return z;
@@ -316,7 +316,7 @@ __device__ __forceinline__ c128 asin(c128 z) {
   return {copysign(re, z.re), copysign(im, z.im)};
 }
 
-//@ acos c128 : abs(f64) sqrt(c128) atan2(f64) asinh(f64) copysign(f64) ln_abs limits(f64)
+//@ acos c128 : abs,atan2,asinh,copysign,limits(f64) sqrt(c128) ln_abs
 __device__ __forceinline__ c128 acos(c128 z) {
   f64 x = z.re, y = abs(z.im);
   if (x == 0 && y != y) return {limits<f64>::FRAC_PI_2(), y};
@@ -331,7 +331,7 @@ __device__ __forceinline__ c128 acos(c128 z) {
   return {re, copysign(im, -z.im)};
 }
 
-//@ atanh c128 : abs(f64) is_infinite(f64) atan2(f64) ln(f64) ln_1p(f64) ln_abs hypot(f64) copysign(f64) limits(f64)
+//@ atanh c128 : abs,is_infinite,atan2,ln,ln_1p,hypot,copysign,limits(f64) ln_abs
 __device__ __forceinline__ c128 atanh(c128 z) {
   const f64 nan = limits<f64>::NAN(), right = limits<f64>::FRAC_PI_2();
   f64 x = abs(z.re), y = abs(z.im), re, im;
@@ -360,13 +360,13 @@ __device__ __forceinline__ c128 asinh(c128 z) {
   return turn_back(asin(turn(z)));
 }
 
-//@ acosh c128 : acos(c128) abs(f64) copysign(f64)
+//@ acosh c128 : acos(c128) abs,copysign(f64)
 __device__ __forceinline__ c128 acosh(c128 z) {
   c128 angle = acos(z);
   return {abs(angle.im), copysign(angle.re, z.im)};
 }
 
-//@ pow c128 : mul(c128) abs(f64) trunc(f64) floor(f64) recip(c128) exp(c128) ln(c128)
+//@ pow c128 : mul,recip,exp,ln(c128) abs,trunc,floor(f64)
 __device__ __forceinline__ c128 pow(c128 z, c128 w) {
   if (w.im == 0 && abs(w.re) <= 64 && w.re == trunc(w.re)) {
     c128 result = c128(1);

@@ -1,6 +1,7 @@
 //! Elementary and special functions of f32 and f64.
 //!
-//! Those of the platform's library, with the special values of C99; special functions of f32 are computed in f64.
+//! Those of the platform's library, with the special values of C99; special functions of f32 are computed in
+//! f64.
 
 //@ exp f32
 __device__ __forceinline__ f32 exp(f32 x) {
@@ -48,7 +49,7 @@ __device__ __forceinline__ f32 log2(f32 x) {
   return ::log2f(x);
 }
 
-//@ near_integer : round_ties_even(f64) abs(f64)
+//@ near_integer : round_ties_even,abs(f64)
 __device__ __forceinline__ f64 near_integer(f64 x) {
   // CUDA's logarithms miss integers by an ulp.
   f64 integer = round_ties_even(x);
@@ -216,7 +217,7 @@ __device__ __forceinline__ f32 pow(f32 x, f32 y) {
   return ::powf(x, y);
 }
 
-//@ pow f64 : abs(f64) trunc(f64) mul_add(f64)
+//@ pow f64 : abs,trunc,mul_add(f64)
 __device__ __forceinline__ f64 pow(f64 x, f64 y) {
   f64 power = ::pow(x, y), size = abs(y);
   if (size > 1100 || y != trunc(y)) return power;
@@ -301,7 +302,7 @@ __device__ __forceinline__ T bessel_y1(T x) {
   return T(::y1(f64(x)));
 }
 
-//@ sin_pi float : limits(T) rem(T) abs(T) round_ties_even(T) sin(T) cos(T) is_sign_negative(T)
+//@ sin_pi float : limits,rem,abs,round_ties_even,sin,cos,is_sign_negative(T)
 __device__ __forceinline__ T sin_pi(T x) {
   T turn = rem(abs(x), T(2));
   if (turn != turn) return turn;
@@ -314,7 +315,7 @@ __device__ __forceinline__ T sin_pi(T x) {
   return is_sign_negative(x) ? -value : value;
 }
 
-//@ cos_pi float : limits(T) rem(T) abs(T) round_ties_even(T) sin(T) cos(T)
+//@ cos_pi float : limits,rem,abs,round_ties_even,sin,cos(T)
 __device__ __forceinline__ T cos_pi(T x) {
   T turn = rem(abs(x), T(2));
   if (turn != turn) return turn;

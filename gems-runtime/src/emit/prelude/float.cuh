@@ -52,12 +52,12 @@ __device__ __forceinline__ bool is_nan(T x) {
   return x != x;
 }
 
-//@ is_infinite float : limits(T) abs(T)
+//@ is_infinite float : limits,abs(T)
 __device__ __forceinline__ bool is_infinite(T x) {
   return abs(x) > limits<T>::MAX();
 }
 
-//@ is_finite float : limits(T) abs(T)
+//@ is_finite float : limits,abs(T)
 __device__ __forceinline__ bool is_finite(T x) {
   return abs(x) <= limits<T>::MAX();
 }
@@ -171,7 +171,7 @@ __device__ __forceinline__ f64 sqrt(f64 x) {
   return ::sqrt(x);
 }
 
-//@ hypot f32 : is_infinite(f32) sqrt(f64) limits(f32)
+//@ hypot f32 : is_infinite,limits(f32) sqrt(f64)
 __device__ __forceinline__ f32 hypot(f32 x, f32 y) {
   if (is_infinite(x) || is_infinite(y)) return limits<f32>::INFINITY();
   // Exact in f64 but for the square root and the conversion.
@@ -238,7 +238,7 @@ __device__ __forceinline__ f64 mul_add(f64 x, f64 a, f64 b) {
   return ::fma(x, a, b);
 }
 
-//@ next_after float : to_bits(T) from_bits(T)
+//@ next_after float : to_bits,from_bits(T)
 __device__ __forceinline__ T next_after(T x, T y) {
   if (x != x || y != y) return x + y;
   if (x == y) return y;
@@ -264,12 +264,13 @@ __device__ __forceinline__ f32 ldexp(f32 x, i32 n) {
 __device__ __forceinline__ f64 ldexp(f64 x, i32 n) {
   n = n < -2200 ? -2200 : n > 2200 ? 2200 : n;
   for (; n > 1023; n -= 1023) x *= power_of_two(1023);
-  // A step down stops short of the subnormals by 53 bits: below that, the result is zero however it was rounded.
+  // A step down stops short of the subnormals by 53 bits: below that, the result is zero however it was
+  // rounded.
   for (; n < -1022; n += 969) x *= power_of_two(-969);
   return x * power_of_two(n);
 }
 
-//@ frexp f32 : tuple2 to_bits(f32) from_bits(f32) limits(f32) abs(f32) ldexp(f32)
+//@ frexp f32 : tuple2 to_bits,from_bits,limits,abs,ldexp(f32)
 __device__ __forceinline__ tuple2<f32, i32> frexp(f32 x) {
   if (x == 0 || !(abs(x) <= limits<f32>::MAX())) return {x, 0};
   // Subnormal numbers are made normal first.
@@ -280,7 +281,7 @@ __device__ __forceinline__ tuple2<f32, i32> frexp(f32 x) {
   return {from_bits(fraction), exponent - 126 - lift};
 }
 
-//@ frexp f64 : tuple2 to_bits(f64) from_bits(f64) limits(f64) abs(f64) ldexp(f64)
+//@ frexp f64 : tuple2 to_bits,from_bits,limits,abs,ldexp(f64)
 __device__ __forceinline__ tuple2<f64, i32> frexp(f64 x) {
   if (x == 0 || !(abs(x) <= limits<f64>::MAX())) return {x, 0};
   // Subnormal numbers are made normal first.
@@ -296,7 +297,7 @@ __device__ __forceinline__ T div_trunc(T x, T y) {
   return trunc(x / y);
 }
 
-//@ div_floor float : rem(T) floor(T) copysign(T)
+//@ div_floor float : rem,floor,copysign(T)
 __device__ __forceinline__ T div_floor(T x, T y) {
   T quotient = x / y;
   if (y == 0) return quotient;

@@ -1,6 +1,7 @@
 //! Bool and integers.
 //!
-//! Nothing traps: arithmetic is done on unsigned numbers and cut back to the type, x/0 = 0, shifts take any count.
+//! Nothing traps: arithmetic is done on unsigned numbers and cut back to the type, x/0 = 0, shifts take any
+//! count.
 
 //@ add int
 __device__ __forceinline__ T add(T x, T y) {
@@ -63,7 +64,7 @@ __device__ __forceinline__ T div_floor(T x, T y) {
   return div(x, y);
 }
 
-//@ div_floor sint : div(T) rem(T)
+//@ div_floor sint : div,rem(T)
 __device__ __forceinline__ T div_floor(T x, T y) {
   T remainder = rem(x, y);
   return T(W(div(x, y)) - W(remainder != 0 && (remainder < 0) != (y < 0)));

@@ -1,7 +1,7 @@
 //! Division and the elementary functions of complex f64 numbers.
 //!
-//! Branch cuts are Kahan's, special values those of C99's Annex G. Near overflow and underflow numbers are scaled by
-//! powers of two.
+//! Branch cuts are Kahan's, special values those of C99's Annex G. Near overflow and underflow numbers are
+//! scaled by powers of two.
 
 use super::C128;
 use crate::math::Analytic;

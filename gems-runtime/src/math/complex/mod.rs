@@ -1,14 +1,14 @@
 //! Complex numbers with parts of f32 or f64.
 //!
-//! Guarantees C99's Annex G at zeros, infinities and NaN for the functions, no spurious overflow in magnitude,
-//! division and square root, and plain multiplication without recovery of infinities.
-//! Division and the functions of the narrow type are computed in the wide one and rounded once.
+//! Guarantees C99's Annex G at zeros, infinities and NaN for the functions, no spurious overflow in
+//! magnitude, division and square root, and plain multiplication without recovery of infinities. Division and
+//! the functions of the narrow type are computed in the wide one and rounded once.
 
 mod functions;
 #[cfg(test)]
 mod tests;
 
-use super::{Analytic, Cast, Number};
+use super::{Analytic, Cast, Float, Number};
 use num_complex::Complex;
 
 type C64 = Complex<f32>;
@@ -87,7 +87,7 @@ macro_rules! number {
 number!(C128, f64, |z| abs z.re.hypot(z.im), |x, y| div functions::div(x, y), pow functions::pow(x, y));
 number!(
     C64, f32,
-    |z| abs super::Float::hypot(z.re, z.im),
+    |z| abs Float::hypot(z.re, z.im),
     |x, y| div narrow(functions::smith(wide(x), wide(y))), pow narrow(functions::pow(wide(x), wide(y)))
 );
 
@@ -145,5 +145,6 @@ macro_rules! analytic {
 }
 
 analytic! {
-    recip sqrt rsqrt exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh
+    recip sqrt rsqrt exp exp2 exp_m1 ln log2 log10 ln_1p
+    sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh
 }

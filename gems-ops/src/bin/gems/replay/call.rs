@@ -140,7 +140,8 @@ fn operand<'a, B: Buffer + 'a>(
     word: &str,
     value: &impl Fn(&str) -> Option<&'a Given<B>>,
 ) -> Result<Bound<B>, String> {
-    if let Some(number) = notation::number(word) {
+    // A parameter may be called `nan`.
+    if let Some(number) = notation::number(word).filter(|_| value(word).is_none()) {
         return Ok(Bound::Number(number));
     }
     let argument = |name: &str| value(name).ok_or_else(|| format!("the table names no parameter `{name}`"));
@@ -151,6 +152,10 @@ fn operand<'a, B: Buffer + 'a>(
             Given::Word(_) | Given::None => Err(format!("`{word}` is neither a tensor nor a number")),
         };
     };
+    if let ("lowest" | "highest", Some(Given::Buffer(x))) = (view, value(names)) {
+        let side = if view == "lowest" { -1 } else { 1 };
+        return Ok(Bound::Number(Scalar::limit(x.meta().dtype, side)));
+    }
     let (first, second) = names.split_once(',').ok_or("a view of the table takes two names")?;
     match (view, argument(first)?, argument(second)?) {
         ("lower", Given::Buffer(x), Given::Number(axis)) => half(x, *axis, 0).map(Bound::Buffer),

@@ -24,6 +24,7 @@ use gems_ops::buffer::{StridedBuffer, SymbolicBuffer};
 use gems_ops::device::Device;
 use gems_ops::dtype::DType;
 use known::{Entry, Known};
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use report::{Label, Report, Verdict};
 use std::fs;
 use std::io::Write;
@@ -48,12 +49,15 @@ pub(crate) fn replay(args: &ReplayArgs, out: &mut impl Write) -> Outcome {
     let mut report = Report::default();
     for file in &args.files {
         let known = Known::load(args.known.as_deref(), file)?;
-        let mut replayer = Replayer { args, known: &known, report: &mut report };
-        match case::read(file)? {
-            Cases::Torch(cases) => cases.iter().for_each(|case| replayer.torch(case)),
-            Cases::Fault(cases) => cases.iter().for_each(|case| replayer.fault(case)),
-            Cases::Layout(cases) => cases.iter().enumerate().for_each(|(i, case)| replayer.layout(i, case)),
+        let replayer = Replayer { args, known: &known };
+        let verdicts = match case::read(file)? {
+            Cases::Torch(cases) => replayer.all(&cases, |_, case| replayer.torch(case)),
+            Cases::Fault(cases) => replayer.all(&cases, |_, case| replayer.fault(case)),
+            Cases::Layout(cases) => replayer.all(&cases, |i, case| replayer.layout(i, case)),
             Cases::Promotion(tables) => replayer.promotion(&tables),
+        };
+        for (label, verdict) in verdicts.into_iter().flatten() {
+            report.add(label, verdict);
         }
     }
     report.print(out)?;
@@ -64,63 +68,71 @@ pub(crate) fn replay(args: &ReplayArgs, out: &mut impl Write) -> Outcome {
     Ok(if report.has_failures() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The cases of one file on their way into the report.
+/// The verdict on a case; `None` if the filters leave it out.
+type Judged = Option<(Label, Verdict)>;
+
+/// What the cases of one file are replayed with.
 struct Replayer<'a> {
     args: &'a ReplayArgs,
     known: &'a Known,
-    report: &'a mut Report,
 }
 
 impl Replayer<'_> {
-    fn torch(&mut self, case: &TorchCase) {
+    /// Replays cases on all cores, since most of the time goes into compiling kernels.
+    fn all<C: Sync>(&self, cases: &[C], judge: impl Fn(usize, &C) -> Judged + Sync) -> Vec<Judged> {
+        cases.par_iter().enumerate().map(|(i, case)| judge(i, case)).collect()
+    }
+
+    fn torch(&self, case: &TorchCase) -> Judged {
         let TorchCase { id, op, dtype, source, .. } = case;
         let label = Label { id: id.clone(), op: op.clone(), dtype: dtype.clone(), source: source.clone() };
-        self.add(label, |args, known| match args.mode {
+        self.judge(label, |args, known| match args.mode {
             Mode::Eager => torch_case::<StridedBuffer>(case, args.device, known),
             Mode::Symbolic => torch_case::<SymbolicBuffer>(case, args.device, known),
-        });
+        })
     }
 
-    fn fault(&mut self, case: &faults::FaultCase) {
-        self.add(case.label(), |args, known| match args.mode {
+    fn fault(&self, case: &faults::FaultCase) -> Judged {
+        self.judge(case.label(), |args, known| match args.mode {
             Mode::Eager => faults::verdict::<StridedBuffer>(case, args.device, known),
             Mode::Symbolic => faults::verdict::<SymbolicBuffer>(case, args.device, known),
-        });
+        })
     }
 
-    fn layout(&mut self, index: usize, case: &case::LayoutCase) {
+    fn layout(&self, index: usize, case: &case::LayoutCase) -> Judged {
         let id = format!("layout-{}", index + 1);
         let label = Label { id, op: case.op.clone(), dtype: String::new(), source: "layout-cases".into() };
-        self.add(label, |args, _| rules::layout(case, args.device));
+        self.judge(label, |args, _| rules::layout(case, args.device))
     }
 
-    fn promotion(&mut self, tables: &case::Promotion) {
+    fn promotion(&self, tables: &case::Promotion) -> Vec<Judged> {
         let label = |id: &str, op: &str| Label {
             id: id.to_owned(),
             op: op.to_owned(),
             dtype: String::new(),
             source: "promotion".into(),
         };
-        for (id, want) in &tables.result_type {
-            self.add(label(id, "result_type"), |_, known| rules::result_type(id, want, known));
-        }
-        for (id, want) in &tables.elementwise {
-            self.add(label(id, "elementwise"), |_, known| rules::elementwise(id, want, known));
-        }
+        let types = tables.result_type.iter().map(|(id, want)| {
+            self.judge(label(id, "result_type"), |_, known| rules::result_type(id, want, known))
+        });
+        let kinds = tables.elementwise.iter().map(|(id, want)| {
+            self.judge(label(id, "elementwise"), |_, known| rules::elementwise(id, want, known))
+        });
+        types.chain(kinds).collect()
     }
 
     /// Replays a case unless the filters leave it out.
-    fn add(&mut self, label: Label, verdict: impl FnOnce(&ReplayArgs, &Known) -> Verdict) {
+    fn judge(&self, label: Label, verdict: impl FnOnce(&ReplayArgs, &Known) -> Verdict) -> Judged {
         let admits =
             |filter: &[String], value: &str| filter.is_empty() || filter.iter().any(|name| name == value);
         let ops: Vec<String> = self.args.ops.iter().map(|name| short_name(name).to_owned()).collect();
-        if admits(&ops, short_name(&label.op))
+        let admitted = admits(&ops, short_name(&label.op))
             && admits(&self.args.dtypes, &label.dtype)
-            && admits(&self.args.source, &label.source)
-        {
+            && admits(&self.args.source, &label.source);
+        admitted.then(|| {
             let verdict = verdict(self.args, self.known);
-            self.report.add(label, verdict);
-        }
+            (label, verdict)
+        })
     }
 }
 

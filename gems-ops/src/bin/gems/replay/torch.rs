@@ -7,7 +7,7 @@
 ///
 /// A form is `conditions: op operands`; the first whose conditions hold is called, and none if none does. An operand is
 /// a parameter, a number, or a view: `lower(x,axis)` and `upper(x,axis)` are the halves of `x` along an axis,
-/// `channels(w,x)` is the vector `w` along axis 1 of `x`.
+/// `channels(w,x)` is the vector `w` along axis 1 of `x`; `lowest(x)` and `highest(x)` are the limits of the dtype of `x`.
 pub(super) type Row = (&'static str, &'static str, &'static str);
 
 const ROWS: &[Row] = &[
@@ -128,7 +128,7 @@ const ROWS: &[Row] = &[
     ("hardtanh", "input min_val=-1 max_val=1", "hardtanh input min_val max_val"),
     ("threshold", "input threshold value", "threshold input threshold value"),
     ("leaky_relu", "input negative_slope=0.01", "leaky_relu input negative_slope"),
-    ("prelu", "input weight", "prelu input channels(weight,input)"),
+    ("prelu", "input weight", "prelu_kernel input channels(weight,input)"),
     ("elu", "input alpha=1", "elu input alpha 1 1"),
     ("celu", "input alpha=1", "celu input alpha"),
     ("selu", "input", "selu input"),
@@ -143,7 +143,7 @@ const ROWS: &[Row] = &[
     ("hardsigmoid", "input", "hardsigmoid input"),
     ("hardswish", "input", "hardswish input"),
     ("logsigmoid", "input", "log_sigmoid input"),
-    ("glu", "input dim=-1", "glu lower(input,dim) upper(input,dim)"),
+    ("glu", "input dim=-1", "glu_kernel lower(input,dim) upper(input,dim)"),
     // Losses, element by element.
     (
         "mse_loss",
@@ -180,16 +180,16 @@ const ROWS: &[Row] = &[
     (
         "binary_cross_entropy",
         "input target weight=none reduction=mean",
-        "reduction=none weight=none: binary_cross_entropy input target 1 \
-         | reduction=none: binary_cross_entropy input target weight",
+        "reduction=none weight=none: binary_cross_entropy input target \
+         | reduction=none: binary_cross_entropy_weighted input target weight",
     ),
     (
         "binary_cross_entropy_with_logits",
         "input target weight=none pos_weight=none reduction=mean",
-        "reduction=none weight=none pos_weight=none: binary_cross_entropy_with_logits input target 1 1 \
-         | reduction=none pos_weight=none: binary_cross_entropy_with_logits input target weight 1 \
-         | reduction=none weight=none: binary_cross_entropy_with_logits input target 1 pos_weight \
-         | reduction=none: binary_cross_entropy_with_logits input target weight pos_weight",
+        "reduction=none weight=none pos_weight=none: binary_cross_entropy_with_logits input target \
+         | reduction=none pos_weight=none: binary_cross_entropy_with_logits_weighted input target weight 1 \
+         | reduction=none weight=none: binary_cross_entropy_with_logits_weighted input target 1 pos_weight \
+         | reduction=none: binary_cross_entropy_with_logits_weighted input target weight pos_weight",
     ),
     (
         "kl_div",
@@ -264,8 +264,10 @@ const ROWS: &[Row] = &[
     (
         "nan_to_num",
         "input nan=0 posinf=none neginf=none",
-        "posinf=none neginf=none: nan_to_num input nan | neginf=none: nan_to_num_posinf input nan posinf \
-         | posinf=none: nan_to_num_neginf input nan neginf | nan_to_num_infs input nan posinf neginf",
+        "posinf=none neginf=none: nan_to_num_kernel input nan highest(input) lowest(input) \
+         | neginf=none: nan_to_num_kernel input nan posinf lowest(input) \
+         | posinf=none: nan_to_num_kernel input nan highest(input) neginf \
+         | nan_to_num_kernel input nan posinf neginf",
     ),
     ("frexp", "input", "frexp input"),
 ];
