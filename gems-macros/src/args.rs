@@ -21,7 +21,7 @@ const OPTIONS: [&str; 13] = [
 /// Options of `#[device_fn]`.
 const DEVICE_OPTIONS: [&str; 2] = ["grad", "crate"];
 /// Options inside `grad(…)`.
-const GRAD_OPTIONS: [&str; 4] = ["wrt", "backward", "saves", "order"];
+const GRAD_OPTIONS: [&str; 5] = ["wrt", "backward", "zero", "saves", "order"];
 
 /// Which attribute the options belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub(crate) struct Grad {
     pub(crate) wrt: Option<Vec<Ident>>,
     /// The derivative that the author gives.
     pub(crate) backward: Option<HandRule>,
+    /// Whether `zero` stands there: the function is constant in pieces.
+    pub(crate) zero: bool,
     /// The word of `saves = output`.
     pub(crate) saves: Option<Ident>,
     /// How many times the function is differentiated.
@@ -84,7 +86,7 @@ impl HandRule {
 impl Grad {
     /// The same option on the derivative itself, whose formula is known.
     pub(crate) fn of_derivative(&self) -> Grad {
-        Grad { word: self.word.clone(), wrt: None, backward: None, saves: None, order: self.order }
+        Grad { word: self.word.clone(), wrt: None, backward: None, zero: false, saves: None, order: self.order }
     }
 }
 
@@ -357,7 +359,7 @@ fn parse_accepts(input: ParseStream<'_>) -> syn::Result<(Ident, Vec<DTypes>)> {
 }
 
 fn parse_grad(input: ParseStream<'_>, word: Ident) -> syn::Result<Grad> {
-    let mut grad = Grad { word: word.clone(), wrt: None, backward: None, saves: None, order: 1 };
+    let mut grad = Grad { word: word.clone(), wrt: None, backward: None, zero: false, saves: None, order: 1 };
     if input.is_empty() {
         return Ok(grad);
     }
@@ -382,6 +384,10 @@ fn parse_grad_option(input: ParseStream<'_>, grad: &mut Grad) -> syn::Result<()>
         "wrt" => grad.wrt = Some(list(input, &option, "x, y", parse_name)?),
         "backward" => {
             grad.backward = Some(value(input, &option, "path::to::function", parse_hand_rule)?);
+        }
+        "zero" => {
+            grad.zero = true;
+            expect_end(input)?;
         }
         "saves" => grad.saves = Some(value(input, &option, "output", parse_saves)?),
         "order" => grad.order = value(input, &option, "2", parse_order)?,

@@ -145,7 +145,7 @@ pub(crate) fn op(
         kept.extend((0..params.len()).find(|&i| params[i].ty == Type::Generic));
         kept.sort_unstable();
     }
-    let name = format_ident!("{}_backward", function.signature.name());
+    let name = format_ident!("{}_backward", function.signature.name().to_string().trim_start_matches("r#").trim_end_matches('_'));
     let target_names = targets.iter().map(|&i| function.signature.params[i].ident.clone()).collect();
     let function = task.function(&name, &derivative.graph, &results, &params, &kept, &derivative.callees);
     let sources = kept.iter().map(|&i| sources[i]).collect();
@@ -215,24 +215,12 @@ impl<'a> Task<'a> {
     /// Everything that a derivative can use, in order, under names that differ.
     fn params(&self) -> (Vec<place::Param>, Vec<Source>) {
         let signature = self.signature();
-        let alone = signature.outputs.len() == 1;
         let mut params: Vec<place::Param> = Vec::new();
         let mut sources = Vec::new();
-        let taken: Vec<String> = signature.params.iter().map(|param| param.ident.to_string()).collect();
-        let free = |name: String, span: Span| {
-            let mut unique = name.clone();
-            let mut n = 0;
-            while taken.contains(&unique) {
-                n += 1;
-                unique = format!("{name}_{n}");
-            }
-            Ident::new(&unique, span)
-        };
-        let span = signature.name().span();
-        for (i, (ty, name)) in signature.outputs.iter().zip(self.outputs).enumerate() {
+        let cotangents = cotangent_names(signature, self.outputs);
+        for (i, (ty, ident)) in signature.outputs.iter().zip(cotangents).enumerate() {
             if is_differentiable(ty) {
-                let name = if alone { "grad_output".to_owned() } else { format!("grad_{name}") };
-                params.push(place::Param { ident: free(name, span), ty: ty.clone() });
+                params.push(place::Param { ident, ty: ty.clone() });
                 sources.push(Source::Cotangent(i));
             }
         }
@@ -241,8 +229,8 @@ impl<'a> Task<'a> {
             sources.push(Source::Input(i));
         }
         for (i, (ty, name)) in signature.outputs.iter().zip(self.outputs).enumerate() {
-            let name = if alone { "output".to_owned() } else { name.to_string() };
-            params.push(place::Param { ident: free(name, span), ty: ty.clone() });
+            let name = if self.outputs.len() == 1 { "output".to_owned() } else { name.to_string() };
+            params.push(place::Param { ident: free(signature, name), ty: ty.clone() });
             sources.push(Source::Output(i));
         }
         (params, sources)
@@ -275,6 +263,13 @@ impl<'a> Task<'a> {
             results: (results_given && grad.saves.is_some()).then(|| results.clone()),
         };
         let body = &self.function.body;
+        if grad.zero {
+            let zero = |param: &Param| {
+                is_differentiable(&param.ty).then(|| graph.zero(&param.ty, param.ident.span()))
+            };
+            let gradients = signature.params.iter().map(zero).collect();
+            return Some(Derivative { graph, callees: Vec::new(), gradients });
+        }
         let Some(rule) = &grad.backward else {
             let wanted = self.wanted(grad);
             return Some(reverse::derive(body, &seeds, graph, &wanted, self.errors));
@@ -421,6 +416,25 @@ impl<'a> Task<'a> {
             others: Vec::new(),
         }
     }
+}
+
+/// Names of the gradients of a function's results: `grad_output`, or `grad_a`, `grad_b`.
+pub(crate) fn cotangent_names(signature: &Signature, outputs: &[Ident]) -> Vec<Ident> {
+    match outputs {
+        [_] => vec![free(signature, "grad_output".to_owned())],
+        several => several.iter().map(|name| free(signature, format!("grad_{name}"))).collect(),
+    }
+}
+
+/// The name, with a number if a parameter has it.
+fn free(signature: &Signature, name: String) -> Ident {
+    let mut unique = name.clone();
+    let mut n = 0;
+    while signature.params.iter().any(|param| param.ident == unique) {
+        n += 1;
+        unique = format!("{name}_{n}");
+    }
+    Ident::new(&unique, signature.name().span())
 }
 
 /// The bound under which derivatives are computed: floats, or what has their functions.

@@ -226,14 +226,20 @@ impl Comparison {
 }
 
 impl Callee {
-    /// The function of this path; `op::scalar` belongs to the type `op`, any other to the type of its own name.
+    /// The function of this path. `op::scalar` belongs to the type `op`, `f::backward` is the derivative of `f`, and any
+    /// other belongs to the type of its own name.
     pub(crate) fn new(path: syn::Path) -> Callee {
+        let last = path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+        let order = match last.as_str() {
+            "scalar" => Some(0),
+            name => (1..=2).find(|&order| derivative_name(order) == name),
+        };
         let mut home = path.clone();
-        if path.segments.len() > 1 && path.segments.last().is_some_and(|last| last.ident == "scalar") {
+        if order.is_some() && path.segments.len() > 1 {
             home.segments.pop();
             home.segments.pop_punct();
         }
-        Callee { path, home, order: 0 }
+        Callee { path, home, order: order.unwrap_or_default() }
     }
 
     /// The path of the function, or of its derivative.

@@ -17,7 +17,7 @@ pub fn relu<T: Real>(input: T) -> T {
 /// x moved into [0, 6]; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.relu6`.
-#[pointwise_dynamic(promote = default(input), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad(backward = crate::slope::of_relu6))]
 pub fn relu6<T: Real>(input: T) -> T {
     clamp::scalar(input, 0 as T, 6 as T)
 }
@@ -26,7 +26,8 @@ pub fn relu6<T: Real>(input: T) -> T {
 ///
 /// Matches `torch.nn.functional.hardtanh`.
 #[pointwise_dynamic(
-    promote = default(input), dtypes(int, float), numbers = saturate, vote(input), check = bounds_in_order
+    promote = default(input), dtypes(int, float), numbers = saturate, vote(input), check = bounds_in_order,
+    grad(wrt(input), backward = hardtanh_backward::scalar)
 )]
 pub fn hardtanh<T: Real>(input: T, min_val: T, max_val: T) -> T {
     clamp::scalar(input, min_val, max_val)
@@ -35,7 +36,7 @@ pub fn hardtanh<T: Real>(input: T, min_val: T, max_val: T) -> T {
 /// x above the threshold, else `value`; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.threshold`.
-#[pointwise_dynamic(promote = default(input), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad)]
 pub fn threshold<T: Real>(input: T, #[param] threshold: T, #[param] value: T) -> T {
     if input <= threshold { value } else { input }
 }
@@ -52,7 +53,7 @@ pub fn leaky_relu<T: Float>(input: T, #[param] negative_slope: T) -> T {
 ///
 /// The formula of [`prelu`], for operands that broadcast already. Matches `aten::_prelu_kernel`.
 #[doc(alias = "_prelu_kernel")]
-#[pointwise_dynamic(promote = default(input, weight))]
+#[pointwise_dynamic(promote = default(input, weight), grad)]
 pub fn prelu_kernel<T: Float>(input: T, weight: T) -> T {
     if input > 0 { input } else { weight * input }
 }
@@ -74,7 +75,7 @@ pub fn prelu<B: Buffer>(input: &B, weight: &B) -> Result<B> {
 /// x where it is positive, else x times the mean of the slopes.
 ///
 /// Matches `torch.nn.functional.rrelu` in evaluation.
-#[pointwise_dynamic(promote = default(input), check = bounds_in_order)]
+#[pointwise_dynamic(promote = default(input), check = bounds_in_order, grad)]
 pub fn rrelu<T: Float>(input: T, #[param] lower: T, #[param] upper: T) -> T {
     leaky_relu::scalar(input, (lower + upper) / 2)
 }
@@ -88,7 +89,7 @@ fn slopes_in_order(numbers: &[Option<Scalar>], common: DType) -> Result<()> {
 ///
 /// Matches `torch.nn.functional.rrelu` with the noise drawn by the caller.
 #[doc(alias = "rrelu_with_noise_functional")]
-#[pointwise_dynamic(promote = default(input, noise), check = slopes_in_order)]
+#[pointwise_dynamic(promote = default(input, noise), check = slopes_in_order, grad)]
 pub fn rrelu_with_noise<T: Float>(
     input: T,
     noise: T,
@@ -102,7 +103,7 @@ pub fn rrelu_with_noise<T: Float>(
 /// scale·x where x is positive, else scale·alpha·(exp(input_scale·x) − 1).
 ///
 /// Matches `torch.nn.functional.elu`, whose scales are 1.
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad)]
 pub fn elu<T: Float>(input: T, #[param] alpha: T, #[param] scale: T, #[param] input_scale: T) -> T {
     if input > 0 { scale * input } else { scale * alpha * (input_scale * input).exp_m1() }
 }
@@ -118,7 +119,7 @@ fn alpha_is_not_zero(numbers: &[Option<Scalar>], _: DType) -> Result<()> {
 /// x where it is positive, else alpha·(exp(x/alpha) − 1).
 ///
 /// Matches `torch.nn.functional.celu`.
-#[pointwise_dynamic(promote = default(input), check = alpha_is_not_zero)]
+#[pointwise_dynamic(promote = default(input), check = alpha_is_not_zero, grad)]
 pub fn celu<T: Float>(input: T, #[param] alpha: T) -> T {
     if input > 0 { input } else { alpha * (input / alpha).exp_m1() }
 }
@@ -126,7 +127,7 @@ pub fn celu<T: Float>(input: T, #[param] alpha: T) -> T {
 /// [`elu`] with the scales that keep mean 0 and variance 1.
 ///
 /// Matches `torch.nn.functional.selu`.
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad)]
 pub fn selu<T: Float>(input: T) -> T {
     elu::scalar(input, 1.6732632423543772848, 1.0507009873554804934, 1.0)
 }
@@ -135,7 +136,7 @@ pub fn selu<T: Float>(input: T) -> T {
 ///
 /// Computed as ½x·erfc(−x/√2), which keeps the negative tail. Matches `torch.nn.functional.gelu`, but for −∞ (NaN
 /// there) and the tail (0 there).
-#[pointwise_dynamic(promote = default(input), grad)]
+#[pointwise_dynamic(promote = default(input), grad(backward = gelu_backward::scalar))]
 pub fn gelu<T: Float>(input: T) -> T {
     let twice_cdf = (-input * T::FRAC_1_SQRT_2).erfc();
     if twice_cdf == 0 { -0.0 } else { 0.5 * input * twice_cdf }
@@ -144,7 +145,7 @@ pub fn gelu<T: Float>(input: T) -> T {
 /// x·σ(2u) with u = √(2/π)·(x + 0.044715·x³); −∞ → −0.
 ///
 /// Matches `torch.nn.functional.gelu(…, approximate="tanh")`, but for −∞ (NaN there).
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(backward = gelu_tanh_backward::scalar))]
 pub fn gelu_tanh<T: Float>(input: T) -> T {
     let u = 0.7978845608028654 * (input + 0.044715 * input * input * input);
     let gate = sigmoid::scalar(2 * u);
@@ -154,7 +155,7 @@ pub fn gelu_tanh<T: Float>(input: T) -> T {
 /// x·σ(x); −∞ → −0.
 ///
 /// Matches `torch.nn.functional.silu` on real dtypes, but for −∞ (NaN there).
-#[pointwise_dynamic(promote = default(input), grad)]
+#[pointwise_dynamic(promote = default(input), grad(backward = silu_backward::scalar))]
 pub fn silu<T: Float>(input: T) -> T {
     let decay = (-input.abs()).exp();
     if input < 0 { if decay == 0 { -0.0 } else { input * decay / (1 + decay) } } else { input / (1 + decay) }
@@ -164,7 +165,7 @@ pub fn silu<T: Float>(input: T) -> T {
 ///
 /// Computed as x·n/(n + 2) with n = eˣ(eˣ + 2), which keeps the negative tail. Matches `torch.nn.functional.mish`, but
 /// for −∞ (NaN there).
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(backward = mish_backward::scalar))]
 pub fn mish<T: Float>(input: T) -> T {
     let growth = input.exp();
     let n = growth * (growth + 2);
@@ -180,7 +181,7 @@ pub fn mish<T: Float>(input: T) -> T {
 /// ln(1 + exp(beta·x))/beta without overflow; x where beta·x is above the threshold.
 ///
 /// Matches `torch.nn.functional.softplus`.
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(backward = softplus_backward::scalar))]
 pub fn softplus<T: Float>(input: T, #[param] beta: T, #[param] threshold: T) -> T {
     let scaled = beta * input;
     if scaled > threshold { input } else { (scaled.maximum(0) + (-scaled.abs()).exp().ln_1p()) / beta }
@@ -189,7 +190,10 @@ pub fn softplus<T: Float>(input: T, #[param] beta: T, #[param] threshold: T) -> 
 /// x/(1 + |x|); ±∞ → ±1. Integers become floats first.
 ///
 /// Matches `torch.nn.functional.softsign` on real dtypes, but for ±∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(int, float),
+    grad(backward = crate::slope::of_softsign)
+)]
 pub fn softsign<T: Float>(input: T) -> T {
     if input.is_infinite() { (1.0).copysign(input) } else { input / (1 + input.abs()) }
 }
@@ -221,7 +225,10 @@ fn tanh_gap<T: Float>(x: T) -> T {
 /// x − tanh x, accurate near 0. Integers become floats first.
 ///
 /// Matches `torch.nn.functional.tanhshrink` on real dtypes, which cancels near 0.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(int, float),
+    grad(backward = crate::slope::of_tanhshrink)
+)]
 pub fn tanhshrink<T: Float>(input: T) -> T {
     if input.abs() < 1 { tanh_gap(input) / input.cosh() } else { input - input.tanh() }
 }
@@ -229,7 +236,10 @@ pub fn tanhshrink<T: Float>(input: T) -> T {
 /// x moved toward 0 by λ, at most to 0.
 ///
 /// Matches `torch.nn.functional.softshrink`.
-#[pointwise_dynamic(promote = default(input), check = last_is_not_negative)]
+#[pointwise_dynamic(
+    promote = default(input), check = last_is_not_negative,
+    grad(backward = softshrink_backward::scalar)
+)]
 pub fn softshrink<T: Float>(input: T, #[param] lambd: T) -> T {
     if input > lambd {
         input - lambd
@@ -244,7 +254,7 @@ pub fn softshrink<T: Float>(input: T, #[param] lambd: T) -> T {
 /// 0 for −λ ≤ x ≤ λ, else x; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.hardshrink`.
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad)]
 pub fn hardshrink<T: Float>(input: T, #[param] lambd: T) -> T {
     if -lambd <= input && input <= lambd { 0 } else { input }
 }
@@ -252,7 +262,7 @@ pub fn hardshrink<T: Float>(input: T, #[param] lambd: T) -> T {
 /// x + 3 moved into [0, 6], by 6; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.hardsigmoid`.
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(backward = hardsigmoid_backward::scalar))]
 pub fn hardsigmoid<T: Float>(input: T) -> T {
     relu6::scalar(input + 3) / 6
 }
@@ -260,7 +270,7 @@ pub fn hardsigmoid<T: Float>(input: T) -> T {
 /// x times [`hardsigmoid`]; −0 for x ≤ −3, −∞ too.
 ///
 /// Matches `torch.nn.functional.hardswish`, but for −∞ (NaN there).
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(backward = hardswish_backward::scalar))]
 pub fn hardswish<T: Float>(input: T) -> T {
     if input <= -3 { -0.0 } else { input * relu6::scalar(input + 3) / 6 }
 }
@@ -269,7 +279,7 @@ pub fn hardswish<T: Float>(input: T) -> T {
 ///
 /// Matches `torch.nn.functional.logsigmoid`.
 #[doc(alias = "logsigmoid")]
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(backward = log_sigmoid_backward::scalar))]
 pub fn log_sigmoid<T: Float>(input: T) -> T {
     input.minimum(0) - (-input.abs()).exp().ln_1p()
 }
@@ -278,7 +288,7 @@ pub fn log_sigmoid<T: Float>(input: T) -> T {
 ///
 /// Matches `torch.nn.functional.dropout` with the mask drawn by the caller.
 #[doc(alias = "dropout")]
-#[pointwise_dynamic(promote = default(input), accepts(mask = bool), check = last_is_a_probability)]
+#[pointwise_dynamic(promote = default(input), accepts(mask = bool), check = last_is_a_probability, grad)]
 pub fn native_dropout<T: Float>(input: T, mask: bool, #[param] p: T) -> T {
     if mask && p < 1 { input / (1 - p) } else { 0 }
 }
@@ -289,7 +299,7 @@ pub fn native_dropout<T: Float>(input: T, mask: bool, #[param] p: T) -> T {
 ///
 /// Matches `torch.nn.functional.alpha_dropout` with the mask drawn by the caller.
 #[doc(alias = "feature_alpha_dropout")]
-#[pointwise_dynamic(promote = default(input), accepts(mask = bool), check = last_is_a_probability)]
+#[pointwise_dynamic(promote = default(input), accepts(mask = bool), check = last_is_a_probability, grad)]
 pub fn alpha_dropout<T: Float>(input: T, mask: bool, #[param] p: T) -> T {
     let q = 1.7580993408473766;
     let a = 1 / ((1 - p) * (1 + p * q * q)).sqrt();

@@ -20,7 +20,8 @@ pub fn add<T: Number>(input: T, other: T) -> T {
 ///
 /// Matches `torch.add(…, alpha=…)`, which fuses the product on some machines.
 #[pointwise_dynamic(
-    promote = default(input, other), dtypes(bool, int, float, complex), check = bool_factor_for_bool
+    promote = default(input, other), dtypes(bool, int, float, complex), check = bool_factor_for_bool,
+    grad
 )]
 pub fn add_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     input + alpha * other
@@ -39,7 +40,8 @@ pub fn sub<T: Number>(input: T, other: T) -> T {
 ///
 /// Matches `torch.sub(…, alpha=…)`.
 #[pointwise_dynamic(
-    promote = default(input, other), dtypes(int, float, complex), check = bool_factor_for_bool
+    promote = default(input, other), dtypes(int, float, complex), check = bool_factor_for_bool,
+    grad
 )]
 pub fn sub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     input - alpha * other
@@ -49,7 +51,10 @@ pub fn sub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
 ///
 /// Matches `torch.rsub` without `alpha`.
 #[doc(alias = "__rsub__")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float, complex), vote(other, input))]
+#[pointwise_dynamic(
+    promote = default(input, other), dtypes(int, float, complex), vote(other, input),
+    grad
+)]
 pub fn rsub<T: Number>(input: T, other: T) -> T {
     other - input
 }
@@ -58,7 +63,8 @@ pub fn rsub<T: Number>(input: T, other: T) -> T {
 ///
 /// Matches `torch.rsub(…, alpha=…)`.
 #[pointwise_dynamic(
-    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = bool_factor_for_bool
+    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = bool_factor_for_bool,
+    grad
 )]
 pub fn rsub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     other - alpha * input
@@ -86,7 +92,7 @@ pub fn div<T: Analytic>(input: T, other: T) -> T {
 /// The quotient rounded toward zero. Integers: x/0 = 0, MIN/−1 = MIN.
 ///
 /// Matches `torch.div(…, rounding_mode="trunc")`, which traps at an integer zero.
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float), grad)]
 pub fn div_trunc<T: Real>(input: T, other: T) -> T {
     input.div_trunc(other)
 }
@@ -94,7 +100,7 @@ pub fn div_trunc<T: Real>(input: T, other: T) -> T {
 /// The quotient rounded toward −∞. Integers: x/0 = 0, MIN/−1 = MIN.
 ///
 /// Matches `torch.div(…, rounding_mode="floor")` and `torch.floor_divide`, which trap at an integer zero.
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float), grad)]
 pub fn div_floor<T: Real>(input: T, other: T) -> T {
     input.div_floor(other)
 }
@@ -104,7 +110,7 @@ pub use self::div_floor as floor_divide;
 /// The remainder with the sign of x, exact. Integers: x mod 0 = 0. Floats: NaN if y is 0 or x infinite.
 ///
 /// Matches `torch.fmod`, which traps at an integer zero.
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float), grad)]
 pub fn fmod<T: Real>(input: T, other: T) -> T {
     input % other
 }
@@ -113,7 +119,7 @@ pub fn fmod<T: Real>(input: T, other: T) -> T {
 ///
 /// Matches `torch.remainder`, which traps at an integer zero.
 #[doc(alias = "__rmod__")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float), grad)]
 pub fn remainder<T: Real>(input: T, other: T) -> T {
     input.rem_floor(other)
 }
@@ -130,7 +136,7 @@ pub fn neg<T: Bits>(input: T) -> T {
 /// A copy of x.
 ///
 /// Matches `torch.positive`, which returns x itself; bool is refused as there.
-#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float, complex))]
+#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float, complex), grad)]
 pub fn positive<T: Element>(input: T) -> T {
     input
 }
@@ -149,7 +155,7 @@ pub fn abs<T: Number>(input: T) -> T::Real {
 /// 1/x, correctly rounded; integers become floats first. ±0 → ±∞.
 ///
 /// Matches `torch.reciprocal`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
 pub fn reciprocal<T: Analytic>(input: T) -> T {
     input.recip()
 }
@@ -157,7 +163,7 @@ pub fn reciprocal<T: Analytic>(input: T) -> T {
 /// −1, 0 or 1 by the sign of x; 0 for NaN.
 ///
 /// Matches `torch.sign`.
-#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float), grad(zero))]
 pub fn sign<T: Real>(input: T) -> T {
     if input > 0 {
         1
@@ -171,7 +177,7 @@ pub fn sign<T: Real>(input: T) -> T {
 /// The sign of a real number, as [`sign`].
 ///
 /// Matches `torch.sgn` on real dtypes.
-#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float), grad(zero))]
 pub fn sgn<T: Real>(input: T) -> T {
     sign::scalar(input)
 }
@@ -179,7 +185,7 @@ pub fn sgn<T: Real>(input: T) -> T {
 /// x·x. Integers wrap; bool gives i64.
 ///
 /// Matches `torch.square`.
-#[pointwise_dynamic(promote = bool_to_long(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = bool_to_long(input), dtypes(bool, int, float, complex), grad)]
 pub fn square<T: Number>(input: T) -> T {
     input * input
 }
@@ -187,7 +193,7 @@ pub fn square<T: Number>(input: T) -> T {
 /// x + (value·a)·b, every step rounded.
 ///
 /// Matches `torch.addcmul`; a fractional `value` with an integer result is an error here.
-#[pointwise_dynamic(promote = default(input, tensor1, tensor2), dtypes(int, float, complex))]
+#[pointwise_dynamic(promote = default(input, tensor1, tensor2), dtypes(int, float, complex), grad)]
 pub fn addcmul<T: Number>(input: T, tensor1: T, tensor2: T, #[param] value: T) -> T {
     input + value * tensor1 * tensor2
 }
@@ -195,13 +201,13 @@ pub fn addcmul<T: Number>(input: T, tensor1: T, tensor2: T, #[param] value: T) -
 /// x + (value·a)/b, every step rounded.
 ///
 /// Matches `torch.addcdiv`.
-#[pointwise_dynamic(promote = default(input, tensor1, tensor2), dtypes(float, complex))]
+#[pointwise_dynamic(promote = default(input, tensor1, tensor2), dtypes(float, complex), grad)]
 pub fn addcdiv<T: Analytic>(input: T, tensor1: T, tensor2: T, #[param] value: T) -> T {
     input + value * tensor1 / tensor2
 }
 
 /// x·a + b with one rounding.
-#[pointwise_dynamic(promote = default(input, a, b))]
+#[pointwise_dynamic(promote = default(input, a, b), grad)]
 pub fn mul_add<T: Float>(input: T, a: T, b: T) -> T {
     input.mul_add(a, b)
 }
@@ -210,7 +216,10 @@ pub fn mul_add<T: Float>(input: T, a: T, b: T) -> T {
 ///
 /// Matches `torch._add_relu`, which gives 0 for NaN on the CPU.
 #[doc(alias = "_add_relu")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float), check = bool_factor_for_bool)]
+#[pointwise_dynamic(
+    promote = default(input, other), dtypes(int, float), check = bool_factor_for_bool,
+    grad
+)]
 pub fn add_relu<T: Real>(input: T, other: T, #[param] alpha: T) -> T {
     relu::scalar(input + alpha * other)
 }
@@ -227,7 +236,7 @@ pub fn lerp<T: Analytic>(input: T, end: T, weight: T) -> T {
 /// beta·x + alpha·(a·b); beta = 0 ignores x, NaN too.
 ///
 /// The formula of [`addr`], for operands that broadcast already.
-#[pointwise_dynamic(promote = default(input, vec1, vec2), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = default(input, vec1, vec2), dtypes(bool, int, float, complex), grad)]
 pub fn addr_kernel<T: Number>(input: T, vec1: T, vec2: T, #[param] beta: T, #[param] alpha: T) -> T {
     let product = alpha * vec1 * vec2;
     if beta == 0 { product } else { beta * input + product }
@@ -258,7 +267,7 @@ pub fn addr<B: Buffer>(
 /// √(x² + y²) without overflow or underflow; ∞ if either is infinite, whatever the other is.
 ///
 /// Matches `torch.hypot`.
-#[pointwise_dynamic(promote = default(input, other))]
+#[pointwise_dynamic(promote = default(input, other), grad)]
 pub fn hypot<T: Float>(input: T, other: T) -> T {
     input.hypot(other)
 }
@@ -296,7 +305,10 @@ pub fn lcm<T: Int>(input: T, other: T) -> T {
 /// x·2^y. A whole y scales exactly, in one rounding; any other y multiplies by exp2(y).
 ///
 /// Integers become floats first. Matches `torch.ldexp`, which overflows on the way.
-#[pointwise_dynamic(promote = int_to_float(input, other), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input, other), dtypes(bool, int, float),
+    grad(backward = crate::slope::of_ldexp)
+)]
 pub fn ldexp<T: Float>(input: T, other: T) -> T {
     let whole = other.is_finite() && other == other.trunc();
     if whole { input.ldexp(other as i32) } else { input * other.exp2() }
@@ -305,7 +317,10 @@ pub fn ldexp<T: Float>(input: T, other: T) -> T {
 /// |x| with the sign bit of y as stored, that of NaN and −0 too.
 ///
 /// Integers become floats first. Matches `torch.copysign`.
-#[pointwise_dynamic(promote = int_to_float(input, other), compute = storage, dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input, other), compute = storage, dtypes(bool, int, float),
+    grad
+)]
 pub fn copysign<T: Bits>(input: T, other: T) -> T {
     input.copysign(other)
 }
@@ -313,7 +328,7 @@ pub fn copysign<T: Bits>(input: T, other: T) -> T {
 /// One step from x toward y in the stored dtype; y if they are equal, NaN if either is NaN.
 ///
 /// Matches `torch.nextafter`.
-#[pointwise_dynamic(promote = no_opmath(input, other), dtypes(float))]
+#[pointwise_dynamic(promote = no_opmath(input, other), dtypes(float), grad)]
 pub fn nextafter<T: Bits>(input: T, other: T) -> T {
     input.next_after(other)
 }
@@ -321,7 +336,7 @@ pub fn nextafter<T: Bits>(input: T, other: T) -> T {
 /// 0 for x < 0 and NaN, 1 for x > 0, `values` for x = 0.
 ///
 /// Matches `torch.heaviside`; dtypes promote here.
-#[pointwise_dynamic(promote = default(input, values), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = default(input, values), dtypes(bool, int, float), grad)]
 pub fn heaviside<T: Real>(input: T, values: T) -> T {
     if input == 0 {
         values
@@ -336,7 +351,7 @@ pub fn heaviside<T: Real>(input: T, values: T) -> T {
 ///
 /// The formula of [`batch_norm_elemt`], for operands that broadcast already. The result has the dtype of x; the others
 /// are read in the computation dtype.
-#[pointwise_dynamic(promote = default(input), vote(input))]
+#[pointwise_dynamic(promote = default(input), vote(input), grad)]
 pub fn batch_norm_elemt_kernel<T: Float>(input: T, weight: T, bias: T, mean: T, invstd: T) -> T {
     (input - mean) * invstd * weight + bias
 }

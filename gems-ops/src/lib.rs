@@ -34,6 +34,7 @@ pub mod power;
 pub mod prelude;
 pub mod random;
 mod registry;
+mod slope;
 pub mod rounding;
 pub mod special;
 pub mod trigonometric;

@@ -5,7 +5,7 @@ use crate::prelude::*;
 /// The square root, correctly rounded; negative → NaN; −0 → −0.
 ///
 /// Integers become floats first. Matches `torch.sqrt`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
 pub fn sqrt<T: Analytic>(input: T) -> T {
     input.sqrt()
 }
@@ -13,7 +13,7 @@ pub fn sqrt<T: Analytic>(input: T) -> T {
 /// 1/√x; ±0 → ±∞; ∞ → 0; negative → NaN.
 ///
 /// Integers become floats first. Matches `torch.rsqrt`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
 pub fn rsqrt<T: Analytic>(input: T) -> T {
     input.rsqrt()
 }
@@ -36,7 +36,9 @@ fn integer_exponent(numbers: &[Option<Scalar>], common: DType) -> Result<()> {
 ///
 /// Matches `torch.pow`; a number ±½ has no special values of its own here.
 #[pointwise_dynamic(promote = default(input, exponent), dtypes(bool, int, float, complex), vote(input),
-    check = integer_exponent)]
+    check = integer_exponent,
+    grad
+)]
 pub fn pow<T: Number>(input: T, exponent: T) -> T {
     input.pow(exponent)
 }
@@ -45,7 +47,8 @@ pub fn pow<T: Number>(input: T, exponent: T) -> T {
 ///
 /// Matches `torch.float_power` on real dtypes.
 #[pointwise_dynamic(
-    vote(input), accepts(input = bool | int | float, exponent = bool | int | float)
+    vote(input), accepts(input = bool | int | float, exponent = bool | int | float),
+    grad
 )]
 pub fn float_power(input: f64, exponent: f64) -> f64 {
     input.pow(exponent)

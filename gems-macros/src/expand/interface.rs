@@ -7,7 +7,7 @@ use quote::{format_ident, quote};
 use syn::Ident;
 
 use super::Output;
-use crate::grad::{Gradient, OpForm};
+use crate::grad::{Gradient, OpForm, cotangent_names};
 use crate::signature::{Param, Signature};
 
 /// The author's documentation, and what else belongs to the name.
@@ -136,10 +136,7 @@ pub(super) fn inplace(output: &Output<'_>) -> TokenStream {
 pub(super) fn vjp(output: &Output<'_>, form: &OpForm, outputs: &[Ident]) -> TokenStream {
     let Output { signature, private } = output;
     let vis = &signature.item.vis;
-    let cotangents: Vec<Ident> = match outputs {
-        [_] => vec![format_ident!("grad_output")],
-        several => several.iter().map(|name| format_ident!("grad_{name}")).collect(),
-    };
+    let cotangents = cotangent_names(signature, outputs);
     let params = signature.params.iter().map(|param| parameter(param, private));
     let operands = signature.params.iter().map(|param| operand(param, private));
     let (generics, lints) = (generics(&signature.params, private), lints());
