@@ -21,7 +21,7 @@ const OPTIONS: [&str; 13] = [
 /// Options of `#[device_fn]`.
 const DEVICE_OPTIONS: [&str; 2] = ["grad", "crate"];
 /// Options inside `grad(…)`.
-const GRAD_OPTIONS: [&str; 5] = ["wrt", "backward", "zero", "saves", "order"];
+const GRAD_OPTIONS: [&str; 6] = ["wrt", "backward", "numbers", "zero", "saves", "order"];
 
 /// Which attribute the options belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub(crate) struct Grad {
     pub(crate) wrt: Option<Vec<Ident>>,
     /// The derivative that the author gives.
     pub(crate) backward: Option<HandRule>,
+    /// The derivative for the first tensor where all others are numbers.
+    pub(crate) numbers: Option<HandRule>,
     /// Whether `zero` stands there: the function is constant in pieces.
     pub(crate) zero: bool,
     /// The word of `saves = output`.
@@ -69,7 +71,7 @@ pub(crate) struct Grad {
 }
 
 /// A function that gives gradients, and what it takes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct HandRule {
     pub(crate) path: syn::Path,
     /// Names of gradients, parameters and results; without them, all gradients and parameters.
@@ -84,9 +86,19 @@ impl HandRule {
 }
 
 impl Grad {
+    fn new(word: Ident) -> Grad {
+        Grad { word, wrt: None, backward: None, numbers: None, zero: false, saves: None, order: 1 }
+    }
+
     /// The same option on the derivative itself, whose formula is known.
     pub(crate) fn of_derivative(&self) -> Grad {
-        Grad { word: self.word.clone(), wrt: None, backward: None, zero: false, saves: None, order: self.order }
+        Grad { order: self.order, ..Grad::new(self.word.clone()) }
+    }
+
+    /// The option for a call in which only this tensor is no number.
+    pub(crate) fn with_numbers(&self, tensor: &Ident) -> Option<Grad> {
+        let rule = self.numbers.clone()?;
+        Some(Grad { wrt: Some(vec![tensor.clone()]), backward: Some(rule), ..Grad::new(self.word.clone()) })
     }
 }
 
@@ -359,7 +371,7 @@ fn parse_accepts(input: ParseStream<'_>) -> syn::Result<(Ident, Vec<DTypes>)> {
 }
 
 fn parse_grad(input: ParseStream<'_>, word: Ident) -> syn::Result<Grad> {
-    let mut grad = Grad { word: word.clone(), wrt: None, backward: None, zero: false, saves: None, order: 1 };
+    let mut grad = Grad::new(word.clone());
     if input.is_empty() {
         return Ok(grad);
     }
@@ -384,6 +396,9 @@ fn parse_grad_option(input: ParseStream<'_>, grad: &mut Grad) -> syn::Result<()>
         "wrt" => grad.wrt = Some(list(input, &option, "x, y", parse_name)?),
         "backward" => {
             grad.backward = Some(value(input, &option, "path::to::function", parse_hand_rule)?);
+        }
+        "numbers" => {
+            grad.numbers = Some(value(input, &option, "path::to::function", parse_hand_rule)?);
         }
         "zero" => {
             grad.zero = true;

@@ -65,6 +65,8 @@ pub(crate) struct OpForm {
     pub(crate) target_names: Vec<Ident>,
     /// The type that holds the op form.
     pub(crate) home: Ident,
+    /// The constant that it is.
+    pub(crate) item: Ident,
 }
 
 /// A function that is differentiated, as one of the two forms sees it.
@@ -107,7 +109,7 @@ pub(crate) fn full(
 pub(crate) fn op(
     function: &Function,
     outputs: &[Ident],
-    home: &Ident,
+    (home, item): (&Ident, Ident),
     grad: &Grad,
     private: &TokenStream,
     errors: &Errors,
@@ -145,11 +147,15 @@ pub(crate) fn op(
         kept.extend((0..params.len()).find(|&i| params[i].ty == Type::Generic));
         kept.sort_unstable();
     }
-    let name = format_ident!("{}_backward", function.signature.name().to_string().trim_start_matches("r#").trim_end_matches('_'));
+    let name = format_ident!(
+        "{}_backward",
+        function.signature.name().to_string().trim_start_matches("r#").trim_end_matches('_')
+    );
     let target_names = targets.iter().map(|&i| function.signature.params[i].ident.clone()).collect();
     let function = task.function(&name, &derivative.graph, &results, &params, &kept, &derivative.callees);
     let sources = kept.iter().map(|&i| sources[i]).collect();
-    Some(OpForm { function, sources, gradients, targets, target_names, home: home.clone() })
+    let home = home.clone();
+    Some(OpForm { function, sources, gradients, targets, target_names, home, item })
 }
 
 /// What a gradient is that nobody asked for: not a number, so that nobody takes it for one.

@@ -139,17 +139,25 @@ const POW: &[&str] = &[
     "if y == 0 { 0 } else { g * (y * x.pow(y - 1)).conj() }",
     "if x == 0 && y.re() >= 0 { 0 } else { g * (r * x.ln()).conj() }",
 ];
+/// Two roots keep to the branch of complex numbers; one root is real wherever its square is positive.
+const ACOSH: &[&str] = &[
+    "if x.is_complex() {
+        g / ((x - 1).sqrt() * (x + 1).sqrt()).conj()
+    } else {
+        g / ((x - 1) * (x + 1)).sqrt()
+    }",
+];
 /// Scaled by the larger operand, so that nothing overflows.
 const ATAN2: &[&str] = &[
     "{
         let m = x.abs().maximum(y.abs());
         let (u, v) = (x / m, y / m);
-        if m == 0 { 0 } else { g * v / (m * (u * u + v * v)) }
+        if m == 0 { 0 } else if m > T::MAX { g * (y / m) } else { g * v / (m * (u * u + v * v)) }
     }",
     "{
         let m = x.abs().maximum(y.abs());
         let (u, v) = (x / m, y / m);
-        if m == 0 { 0 } else { -(g * u / (m * (u * u + v * v))) }
+        if m == 0 { 0 } else if m > T::MAX { -(g * (x / m)) } else { -(g * u / (m * (u * u + v * v))) }
     }",
 ];
 const COPYSIGN: &[&str] =
@@ -206,7 +214,7 @@ static METHODS: &[Method] = &[
     unary(Analytic, "cosh").gradients(&["g * x.sinh().conj()"]),
     unary(Analytic, "tanh").gradients(&["g * (1 - r * r).conj()"]),
     unary(Analytic, "asinh").gradients(&["g / (1 + x * x).sqrt().conj()"]),
-    unary(Analytic, "acosh").gradients(&["g / ((x - 1).sqrt() * (x + 1).sqrt()).conj()"]),
+    unary(Analytic, "acosh").gradients(ACOSH),
     unary(Analytic, "atanh").gradients(&["g / ((1 - x) * (1 + x)).conj()"]),
     method(Float, "to_complex", "to_complex", &[Arg::Same], Res::Complex).gradients(&["g.re()", "g.im()"]),
     unary(Float, "floor").gradients(ZERO),

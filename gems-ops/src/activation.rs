@@ -27,7 +27,7 @@ pub fn relu6<T: Real>(input: T) -> T {
 /// Matches `torch.nn.functional.hardtanh`.
 #[pointwise_dynamic(
     promote = default(input), dtypes(int, float), numbers = saturate, vote(input), check = bounds_in_order,
-    grad(wrt(input), backward = hardtanh_backward::scalar)
+    grad(wrt(input), backward = crate::slope::of_number_clamp)
 )]
 pub fn hardtanh<T: Real>(input: T, min_val: T, max_val: T) -> T {
     clamp::scalar(input, min_val, max_val)
@@ -238,7 +238,7 @@ pub fn tanhshrink<T: Float>(input: T) -> T {
 /// Matches `torch.nn.functional.softshrink`.
 #[pointwise_dynamic(
     promote = default(input), check = last_is_not_negative,
-    grad(backward = softshrink_backward::scalar)
+    grad(backward = crate::slope::of_shrink)
 )]
 pub fn softshrink<T: Float>(input: T, #[param] lambd: T) -> T {
     if input > lambd {
@@ -254,7 +254,7 @@ pub fn softshrink<T: Float>(input: T, #[param] lambd: T) -> T {
 /// 0 for −λ ≤ x ≤ λ, else x; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.hardshrink`.
-#[pointwise_dynamic(promote = default(input), grad)]
+#[pointwise_dynamic(promote = default(input), grad(backward = crate::slope::of_shrink))]
 pub fn hardshrink<T: Float>(input: T, #[param] lambd: T) -> T {
     if -lambd <= input && input <= lambd { 0 } else { input }
 }

@@ -183,7 +183,13 @@ pub fn sigmoid_backward<T: Float>(grad_output: T, output: T) -> T {
 /// Matches `aten::logit_backward` without `eps`.
 #[pointwise_dynamic(promote = default(grad_output, input))]
 pub fn logit_backward<T: Float>(grad_output: T, input: T) -> T {
-    if input < 0 || input > 1 { T::NAN } else { grad_output / (input * (1 - input)) }
+    if input < 0 || input > 1 {
+        T::NAN
+    } else if input == 0 || input == 1 {
+        grad_output * T::INFINITY
+    } else {
+        grad_output / (input * (1 - input))
+    }
 }
 
 /// dz / (x(1 − x)), or 0 outside [eps, 1 − eps]: the gradient of [`logit_eps`].

@@ -44,7 +44,7 @@ pub fn fmin<T: Real>(input: T, other: T) -> T {
 #[doc(alias = "clip")]
 #[pointwise_dynamic(
     promote = default(input, min, max), dtypes(bool, int, float), numbers = saturate, vote(input),
-    grad(backward = crate::slope::of_clamp)
+    grad(backward = crate::slope::of_clamp, numbers = crate::slope::of_number_clamp)
 )]
 pub fn clamp<T: Real>(input: T, min: T, max: T) -> T {
     let raised = if input < min || min.is_nan() { min } else { input };
@@ -56,7 +56,7 @@ pub fn clamp<T: Real>(input: T, min: T, max: T) -> T {
 /// Matches `torch.clamp_min`.
 #[pointwise_dynamic(
     promote = default(input, min), dtypes(bool, int, float), numbers = saturate, vote(input),
-    grad(backward = crate::slope::of_clamp_min)
+    grad(backward = crate::slope::of_clamp_min, numbers = crate::slope::of_number_clamp_min)
 )]
 pub fn clamp_min<T: Real>(input: T, min: T) -> T {
     if input < min || min.is_nan() { min } else { input }
@@ -67,7 +67,7 @@ pub fn clamp_min<T: Real>(input: T, min: T) -> T {
 /// Matches `torch.clamp_max`.
 #[pointwise_dynamic(
     promote = default(input, max), dtypes(bool, int, float), numbers = saturate, vote(input),
-    grad(backward = crate::slope::of_clamp_max)
+    grad(backward = crate::slope::of_clamp_max, numbers = crate::slope::of_number_clamp_max)
 )]
 pub fn clamp_max<T: Real>(input: T, max: T) -> T {
     if input > max || max.is_nan() { max } else { input }

@@ -34,8 +34,8 @@ pub mod power;
 pub mod prelude;
 pub mod random;
 mod registry;
-mod slope;
 pub mod rounding;
+mod slope;
 pub mod special;
 pub mod trigonometric;
 

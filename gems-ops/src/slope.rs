@@ -62,10 +62,16 @@ pub(crate) fn of_softsign<T: Float>(g: T, x: T) -> T {
     g / d / d
 }
 
-/// 1 strictly between the bounds, and for NaN.
+/// 1 strictly between the bounds, not for NaN.
 #[device_fn]
 pub(crate) fn of_relu6<T: Float>(g: T, x: T) -> T {
-    hardtanh_backward::scalar(g, x, 0.0 as T, 6.0 as T)
+    if x > 0 && x < 6 { g } else { 0 }
+}
+
+/// 1 beyond ±λ, not for NaN.
+#[device_fn]
+pub(crate) fn of_shrink<T: Float>(g: T, x: T, lambd: T) -> T {
+    if x < -lambd || x > lambd { g } else { 0 }
 }
 
 /// Both bounds are tensors: a tie is shared with the bound, and a NaN is the operand's alone.
@@ -156,13 +162,7 @@ pub(crate) fn of_gaussian_nll_loss<T: Float>(g: T, x: T, target: T, var: T, eps:
 #[device_fn]
 pub(crate) fn of_sinc<T: Float>(g: T, x: T) -> T {
     let z = T::PI * x;
-    if x.is_infinite() {
-        0
-    } else if x.abs() < 0.25 {
-        g * (T::PI * sinc_slope(z))
-    } else {
-        g * ((x.cos_pi() - sinc::scalar(x)) / x)
-    }
+    if x.abs() < 0.25 { g * (T::PI * sinc_slope(z)) } else { g * ((x.cos_pi() - sinc::scalar(x)) / x) }
 }
 
 /// The slope of sin z/z near 0: Σ (−1)ᵏ·2k·z^(2k−1)/(2k+1)!.

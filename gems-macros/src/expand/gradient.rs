@@ -19,6 +19,8 @@ use crate::types::{Trait, Type};
 pub(super) struct Derivatives {
     full: Vec<Function>,
     op: Vec<OpForm>,
+    /// The op form for a call in which all tensors but the first are numbers.
+    numbers: Option<OpForm>,
 }
 
 impl Derivatives {
@@ -47,13 +49,19 @@ impl Derivatives {
             if outputs.is_none() {
                 continue;
             }
+            let item = format_ident!("{}", derivative_name(order).to_uppercase());
             let form = match derivatives.op.last() {
-                None => grad::op(&function, names, home, grad, private, errors),
+                None => grad::op(&function, names, (home, item), grad, private, errors),
                 Some(before) if before.targets.is_empty() => break,
-                Some(before) => grad::op(&before.function, &before.names(), home, &plain, private, errors),
+                Some(before) => grad::op(&before.function, &before.names(), (home, item), &plain, private, errors),
             };
             let Some(form) = form else { break };
             derivatives.op.push(form);
+        }
+        let tensor = function.signature.params.iter().find(|param| !param.is_number);
+        if let Some(grad) = tensor.and_then(|param| grad.with_numbers(&param.ident)) {
+            let item = format_ident!("BACKWARD_WITH_NUMBERS");
+            derivatives.numbers = grad::op(&function, names, (home, item), &grad, private, errors);
         }
         (function, derivatives)
     }
@@ -85,49 +93,23 @@ impl Derivatives {
         quote!(#(#items)*)
     }
 
-    /// The op forms, as constants of the type that is named like the op.
+    /// The op forms, as constants of the type that is named like the op, and `vjp`.
     pub(super) fn op_items(&self, output: &Output<'_>, schema: &Schema) -> TokenStream {
         let private = output.private;
-        let mut vjp = TokenStream::new();
-        let mut items = Vec::new();
-        for (i, form) in self.op.iter().enumerate().rev().filter(|(_, form)| !form.targets.is_empty()) {
-            let Function { signature, body } = &form.function;
-            let vis = &signature.item.vis;
-            let next = self.op.get(i + 1).map(|next| next.def(i + 2, private));
-            let source = grad::text::write(signature, body);
-            let schema = form.schema(schema, i);
-            let device = statics::device(signature, body, &cuda::write(signature, body), private);
-            let function = Output { signature, private }
-                .formula(signature.name(), &rust::write(signature, body, private));
-            let path = signature.name();
-            let forms = statics::Forms { device: quote!(DEVICE), formula: quote!(#path), vjp: next };
-            let def = statics::op_def(signature, &schema, &source, &forms, private);
-            let name = format_ident!("{}", derivative_name(i + 1).to_uppercase());
-            let lints = interface::lints();
-            items.push(quote! {
-                /// The derivative as an op.
-                #vis const #name: &'static #private::OpDef = {
-                    #lints
-                    #[allow(unused_variables, reason = "a derivative need not use every operand")]
-                    #function
-                    const DEVICE: &#private::DeviceFn = #device;
-                    #def
-                };
-            });
-        }
-        if let Some(form) = self.op.first() {
-            vjp = interface::vjp(
-                output,
-                form,
-                &schema.outputs.iter().map(|o| o.name.clone()).collect::<Vec<_>>(),
-            );
-        }
-        quote!(#(#items)* #vjp)
+        let Some(first) = self.op.first() else { return TokenStream::new() };
+        let orders = self.op.iter().enumerate().map(|(i, form)| {
+            form.item(schema, i + 1, self.op.get(i + 1).map(|next| next.def(None, private)), private)
+        });
+        let numbers = self.numbers.iter().map(|form| form.item(schema, 1, None, private));
+        let names: Vec<Ident> = schema.outputs.iter().map(|output| output.name.clone()).collect();
+        let vjp = interface::vjp(output, first, &names);
+        quote!(#(#orders)* #(#numbers)* #vjp)
     }
 
     /// The field `vjp` of the op's description.
     pub(super) fn def(&self, private: &TokenStream) -> Option<TokenStream> {
-        self.op.first().map(|form| form.def(1, private))
+        let numbers = self.numbers.as_ref().map(|form| form.def(None, private));
+        self.op.first().map(|form| form.def(numbers, private))
     }
 }
 
@@ -143,9 +125,37 @@ impl OpForm {
     }
 
     /// ```text
-    /// VjpDef { backward: Some(Self::BACKWARD), sources: &[Cotangent(0), Input(1)], gradients: &[Output(0)] }
+    /// /// The derivative as an op.
+    /// pub const BACKWARD: &'static OpDef = { fn f_backward(..) -> .. { .. } .. };
     /// ```
-    fn def(&self, order: usize, private: &TokenStream) -> TokenStream {
+    fn item(&self, of: &Schema, order: usize, vjp: Option<TokenStream>, private: &TokenStream) -> TokenStream {
+        if self.targets.is_empty() {
+            return TokenStream::new();
+        }
+        let Function { signature, body } = &self.function;
+        let (vis, path, item, lints) = (&signature.item.vis, signature.name(), &self.item, interface::lints());
+        let device = statics::device(signature, body, &cuda::write(signature, body), private);
+        let function =
+            Output { signature, private }.formula(path, &rust::write(signature, body, private));
+        let forms = statics::Forms { device: quote!(DEVICE), formula: quote!(#path), vjp };
+        let source = grad::text::write(signature, body);
+        let def = statics::op_def(signature, &self.schema(of, order), &source, &forms, private);
+        quote! {
+            /// The derivative as an op.
+            #vis const #item: &'static #private::OpDef = {
+                #lints
+                #[allow(unused_variables, reason = "a derivative need not use every operand")]
+                #function
+                const DEVICE: &#private::DeviceFn = #device;
+                #def
+            };
+        }
+    }
+
+    /// ```text
+    /// VjpDef { backward: Some(Self::BACKWARD), sources: &[Cotangent(0), Input(1)], gradients: &[Output(0)], .. }
+    /// ```
+    fn def(&self, with_numbers: Option<TokenStream>, private: &TokenStream) -> TokenStream {
         let sources = self.sources.iter().map(|source| match source {
             Source::Cotangent(i) => quote!(#private::VjpSource::Cotangent(#i)),
             Source::Input(i) => quote!(#private::VjpSource::Input(#i)),
@@ -156,13 +166,24 @@ impl OpForm {
             Gradient::Zero => quote!(#private::Gradient::Zero),
             Gradient::Output(i) => quote!(#private::Gradient::Output(#i)),
         });
-        let (home, name) = (&self.home, format_ident!("{}", derivative_name(order).to_uppercase()));
+        let (home, item) = (&self.home, &self.item);
         let backward = if self.targets.is_empty() {
             quote!(::core::option::Option::None)
         } else {
-            quote!(::core::option::Option::Some(#home::#name))
+            quote!(::core::option::Option::Some(#home::#item))
         };
-        quote!(#private::VjpDef { backward: #backward, sources: &[#(#sources),*], gradients: &[#(#gradients),*] })
+        let with_numbers = match with_numbers {
+            Some(def) => quote!(::core::option::Option::Some(&#def)),
+            None => quote!(::core::option::Option::None),
+        };
+        quote! {
+            #private::VjpDef {
+                backward: #backward,
+                sources: &[#(#sources),*],
+                gradients: &[#(#gradients),*],
+                with_numbers: #with_numbers,
+            }
+        }
     }
 
     /// The facts of the derivative as an op: it takes the floats of what it differentiates, and results have the
@@ -201,7 +222,7 @@ impl OpForm {
                 like: self.sources.iter().position(|source| input_of(source) == Some(*target)),
             })
             .collect();
-        let suffix = derivative_name(order + 1);
+        let suffix = derivative_name(order);
         Schema {
             name: format!("{}_{suffix}", of.name),
             kind: Kind::Default,

@@ -281,13 +281,17 @@ impl<'a> Graph<'a> {
         self.node(NodeKind::Select { cond, then, otherwise }, ty, span)
     }
 
-    /// The value where a condition is known.
-    pub(crate) fn under(&self, node: NodeId, cond: NodeId, holds: bool) -> NodeId {
+    /// The value where a condition is known, also inside other `if`s.
+    pub(crate) fn under(&mut self, node: NodeId, cond: NodeId, holds: bool) -> NodeId {
         match self.branches(node) {
             Some((known, then, otherwise)) if known == cond => {
                 self.under(if holds { then } else { otherwise }, cond, holds)
             }
-            _ => node,
+            Some((other, then, otherwise)) => {
+                let sides = (self.under(then, cond, holds), self.under(otherwise, cond, holds));
+                if sides == (then, otherwise) { node } else { self.select(other, sides.0, sides.1) }
+            }
+            None => node,
         }
     }
 

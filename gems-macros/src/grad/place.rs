@@ -162,8 +162,17 @@ impl Placer<'_, '_> {
         self.use_in(cond, region);
         let [then, otherwise] = [true, false].map(|holds| {
             let side = self.region(region);
-            let results: Vec<_> =
-                results.iter().map(|&result| self.graph.under(result, cond, holds)).collect();
+            let side_of = |&result: &NodeId| match self.graph.branches(result) {
+                Some((_, then, otherwise)) => {
+                    if holds {
+                        then
+                    } else {
+                        otherwise
+                    }
+                }
+                None => result,
+            };
+            let results: Vec<_> = results.iter().map(side_of).collect();
             Box::new(self.tail(&results, side))
         });
         Tail::If { region, cond, then, otherwise }

@@ -343,8 +343,8 @@ impl<'a, 'b> Reverse<'a, 'b> {
                 let cond = self.value(cond);
                 let sides = [(then, true), (otherwise, false)].map(|(side, holds)| {
                     let before = std::mem::take(&mut self.flows);
-                    let inside = |gradient: NodeId| self.graph.under(gradient, cond, holds);
-                    let gradients: Vec<_> = gradients.iter().map(|gradient| gradient.map(inside)).collect();
+                    let mut inside = |gradient: NodeId| self.graph.under(gradient, cond, holds);
+                    let gradients: Vec<_> = gradients.iter().map(|gradient| gradient.map(&mut inside)).collect();
                     self.block(side, &gradients);
                     std::mem::replace(&mut self.flows, before)
                 });

@@ -3,7 +3,8 @@
 //! A rule is an expression of the scalar language. In it `g` is the gradient of the result, `r` the result, `x`, `y` and
 //! `z` the operands, `e` the second member of a result that is a pair, and `T` the type of `x`. A literal has the type of
 //! what it meets, else that of `x`. `v.widen()` is a real number as the type of `x`; on real types `conj`, `re` and
-//! `widen` are the value itself and `im` is zero, so one rule serves real and complex numbers.
+//! `widen` are the value itself and `im` is zero, so one rule serves real and complex numbers; where it cannot,
+//! `x.is_complex()` tells them apart.
 
 use proc_macro2::Span;
 use syn::{BinOp, Expr, Pat, Stmt, UnOp};
@@ -139,17 +140,37 @@ impl Reader<'_, '_> {
     }
 
     fn branch(&mut self, branch: &syn::ExprIf, wanted: Option<&Type>) -> NodeId {
-        let cond = self.expr(&branch.cond, None);
         let gradient = self.names[0].1;
         let wanted = wanted.unwrap_or(self.graph.ty(gradient)).clone();
-        // On real types the question for the imaginary part is answered.
-        let NodeKind::Compare { op: Comparison::Eq, lhs, rhs } = *self.graph.kind(cond) else {
-            return self.sides(branch, cond, &wanted);
-        };
-        if self.graph.is_zero(lhs) && self.graph.is_zero(rhs) {
-            return self.block(&branch.then_branch, Some(&wanted));
+        if let Expr::MethodCall(call) = &*branch.cond
+            && call.method == "is_complex"
+        {
+            return self.by_kind(branch, &wanted);
         }
-        self.sides(branch, cond, &wanted)
+        let cond = self.expr(&branch.cond, None);
+        match *self.graph.kind(cond) {
+            // On real types the question for the imaginary part is answered.
+            NodeKind::Compare { op: Comparison::Eq, lhs, rhs }
+                if self.graph.is_zero(lhs) && self.graph.is_zero(rhs) =>
+            {
+                self.block(&branch.then_branch, Some(&wanted))
+            }
+            _ => self.sides(branch, cond, &wanted),
+        }
+    }
+
+    /// One side for complex numbers, the other for real ones; where a type may be either, the root of −1 tells.
+    fn by_kind(&mut self, branch: &syn::ExprIf, wanted: &Type) -> NodeId {
+        if !may_be_complex(&self.operand, self.graph) {
+            let real = branch.else_branch.as_ref().map_or(&*branch.cond, |(_, real)| real);
+            return self.expr(real, Some(wanted));
+        }
+        let operand = self.operand.clone();
+        let one = self.graph.number(LiteralValue::Int(1), &operand, self.span);
+        let minus_one = self.graph.neg(one, self.span);
+        let root = self.graph.method("sqrt", &[minus_one], self.span);
+        let cond = self.graph.compare(Comparison::Eq, root, root, self.span);
+        self.sides(branch, cond, wanted)
     }
 
     fn sides(&mut self, branch: &syn::ExprIf, cond: NodeId, wanted: &Type) -> NodeId {

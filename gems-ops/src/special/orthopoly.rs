@@ -5,13 +5,17 @@
 //! The work is bounded: beyond 4096 steps (2²⁰ for Legendre and Laguerre) closed or asymptotic forms take over.
 
 use super::bessel::i0_f64;
+use super::slope;
 use crate::prelude::*;
 
 /// Tₙ(x), with Tₙ(cos θ) = cos nθ.
 ///
 /// Integers become floats first. Matches `torch.special.chebyshev_polynomial_t`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_chebyshev_t)
+)]
 pub fn special_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
     let y = x as f64;
     chebyshev(y, 1.0 - y, 1.0 + y, n as f64, 0) as T
@@ -21,7 +25,10 @@ pub fn special_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.chebyshev_polynomial_u`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_chebyshev_u)
+)]
 pub fn special_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
     let y = x as f64;
     chebyshev(y, 1.0 - y, 1.0 + y, n as f64, 1) as T
@@ -31,7 +38,10 @@ pub fn special_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.chebyshev_polynomial_v`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_chebyshev_v)
+)]
 pub fn special_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
     let y = x as f64;
     chebyshev(y, 1.0 - y, 1.0 + y, n as f64, 2) as T
@@ -41,7 +51,10 @@ pub fn special_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.chebyshev_polynomial_w`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_chebyshev_w)
+)]
 pub fn special_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
     let y = x as f64;
     chebyshev(y, 1.0 - y, 1.0 + y, n as f64, 3) as T
@@ -51,7 +64,10 @@ pub fn special_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_t`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_shifted_chebyshev_t)
+)]
 pub fn special_shifted_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
     shifted_chebyshev(x as f64, n as f64, 0) as T
 }
@@ -60,7 +76,10 @@ pub fn special_shifted_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_u`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_shifted_chebyshev_u)
+)]
 pub fn special_shifted_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
     shifted_chebyshev(x as f64, n as f64, 1) as T
 }
@@ -69,7 +88,10 @@ pub fn special_shifted_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_v`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_shifted_chebyshev_v)
+)]
 pub fn special_shifted_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
     shifted_chebyshev(x as f64, n as f64, 2) as T
 }
@@ -78,7 +100,10 @@ pub fn special_shifted_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_w`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_shifted_chebyshev_w)
+)]
 pub fn special_shifted_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
     shifted_chebyshev(x as f64, n as f64, 3) as T
 }
@@ -87,7 +112,10 @@ pub fn special_shifted_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.hermite_polynomial_h`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_hermite_h)
+)]
 pub fn special_hermite_polynomial_h<T: Float>(x: T, n: T) -> T {
     hermite(x as f64, n as f64, 2.0f64) as T
 }
@@ -96,7 +124,10 @@ pub fn special_hermite_polynomial_h<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.hermite_polynomial_he`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_hermite_he)
+)]
 pub fn special_hermite_polynomial_he<T: Float>(x: T, n: T) -> T {
     hermite(x as f64, n as f64, 1.0f64) as T
 }
@@ -105,7 +136,10 @@ pub fn special_hermite_polynomial_he<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.laguerre_polynomial_l`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_laguerre)
+)]
 pub fn special_laguerre_polynomial_l<T: Float>(x: T, n: T) -> T {
     laguerre(x as f64, n as f64) as T
 }
@@ -114,7 +148,10 @@ pub fn special_laguerre_polynomial_l<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.legendre_polynomial_p`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_legendre)
+)]
 pub fn special_legendre_polynomial_p<T: Float>(x: T, n: T) -> T {
     legendre(x as f64, n as f64) as T
 }
@@ -189,7 +226,7 @@ fn averaging_recurrence(scale: f64, shift: f64, k: f64, overflow: f64) -> f64 {
 
 /// T, U, V or W, for family 0 to 3, at y; `right` is 1 − y and `left` is 1 + y, each accurate near its zero.
 #[device_fn]
-fn chebyshev(y: f64, right: f64, left: f64, n: f64, family: i32) -> f64 {
+pub(super) fn chebyshev(y: f64, right: f64, left: f64, n: f64, family: i32) -> f64 {
     let k = n.trunc();
     let first = if family == 0 {
         y
@@ -282,7 +319,7 @@ fn shifted_chebyshev(x: f64, n: f64, family: i32) -> f64 {
 
 /// H for scale 2, He for scale 1. A degree beyond 4096 leaves only the sign to be found, by Plancherel and Rotach.
 #[device_fn]
-fn hermite(x: f64, n: f64, scale: f64) -> f64 {
+pub(super) fn hermite(x: f64, n: f64, scale: f64) -> f64 {
     let k = n.trunc();
     if k.is_nan() || k < 2.0 {
         return low_degree(k, scale * x);
@@ -305,7 +342,7 @@ fn hermite(x: f64, n: f64, scale: f64) -> f64 {
 
 /// Beyond 2²⁰, by Erdélyi's uniform form with a Bessel function, whose error is below the square root of f64's.
 #[device_fn]
-fn laguerre(x: f64, n: f64) -> f64 {
+pub(super) fn laguerre(x: f64, n: f64) -> f64 {
     let k = n.trunc();
     if k.is_nan() || k < 2.0 {
         return low_degree(k, 1.0 - x);
@@ -335,7 +372,7 @@ fn laguerre(x: f64, n: f64) -> f64 {
 
 /// Beyond 2²⁰, by Hilb's form with a Bessel function, whose error is below the square root of f64's.
 #[device_fn]
-fn legendre(x: f64, n: f64) -> f64 {
+pub(super) fn legendre(x: f64, n: f64) -> f64 {
     let k = n.trunc();
     if k.is_nan() || k < 2.0 {
         return low_degree(k, x);

@@ -21,6 +21,8 @@ pub struct VjpDef {
     pub sources: &'static [VjpSource],
     /// What the gradients are, one a parameter of the differentiated op.
     pub gradients: &'static [Gradient],
+    /// Another derivative for calls in which all tensors but the first are numbers.
+    pub with_numbers: Option<&'static VjpDef>,
 }
 
 /// Where a parameter of the derivative comes from.
@@ -46,6 +48,15 @@ pub enum Gradient {
 }
 
 impl VjpDef {
+    /// The derivative for these operands.
+    fn for_operands<B>(&self, op: &OpDef, operands: &[Operand<'_, B>]) -> &VjpDef {
+        let mut others = op.tensors().skip(1).filter_map(|(i, _)| operands.get(i));
+        match self.with_numbers {
+            Some(def) if others.all(|operand| matches!(operand, Operand::Scalar(_))) => def,
+            _ => self,
+        }
+    }
+
     /// Whether the derivative reads results of the op, so that it is worth keeping them.
     #[must_use]
     pub fn uses_outputs(&self) -> bool {
@@ -79,6 +90,7 @@ fn unnamed<B: Buffer>(
         let message = "has no derivative; annotate its function with `grad`";
         return Err(Error::new(ErrorKind::Unsupported, message));
     };
+    let def = def.for_operands(op, operands);
     let inference = plan::infer(op, &plan::arguments(operands), Outputs::New { dtype: None })?;
     if cotangents.len() != op.outputs.len() {
         let message =
@@ -166,7 +178,7 @@ pub fn gradients<B: Buffer, const N: usize>(
 ) -> Result<[B; N]> {
     let all = vjp(op, cotangents, operands, None)?;
     let differentiable =
-        op.vjp.iter().flat_map(|def| def.gradients).map(|gradient| *gradient != Gradient::None);
+        op.vjp.iter().flat_map(|def| def.for_operands(op, operands).gradients).map(|gradient| *gradient != Gradient::None);
     let mut found: SmallVec<[B; N]> = SmallVec::new();
     for ((gradient, wanted), (param, operand)) in all
         .into_iter()
