@@ -144,7 +144,7 @@ const ACOSH: &[&str] = &[
     "if x.is_complex() {
         g / ((x - 1).sqrt() * (x + 1).sqrt()).conj()
     } else {
-        g / ((x - 1) * (x + 1)).sqrt()
+        g / ((x - 1) * (x + 1)).sqrt().abs().widen()
     }",
 ];
 /// Scaled by the larger operand, so that nothing overflows.
@@ -160,8 +160,20 @@ const ATAN2: &[&str] = &[
         if m == 0 { 0 } else if m > T::MAX { -(g * (x / m)) } else { -(g * u / (m * (u * u + v * v))) }
     }",
 ];
-const COPYSIGN: &[&str] =
-    &["if x == 0 { 0 } else if x.is_sign_negative() == y.is_sign_negative() { g } else { -g }", "0"];
+/// ∞ at 0, where two infinities would meet.
+const BESSEL_Y1: &[&str] = &["if x == 0 { g * T::INFINITY } else { g * (x.bessel_y0() - r / x) }"];
+const COPYSIGN: &[&str] = &[
+    "if x == 0 {
+        0
+    } else if x.is_nan() {
+        x
+    } else if x.is_sign_negative() == y.is_sign_negative() {
+        g
+    } else {
+        -g
+    }",
+    "0",
+];
 
 /// Every operation. Names that are C++ keywords have an underscore behind them in the prelude.
 static METHODS: &[Method] = &[
@@ -243,7 +255,7 @@ static METHODS: &[Method] = &[
     unary(Float, "bessel_j0").gradients(&["-(g * x.bessel_j1())"]),
     unary(Float, "bessel_j1").gradients(&["if x == 0 { 0.5 * g } else { g * (x.bessel_j0() - r / x) }"]),
     unary(Float, "bessel_y0").gradients(&["-(g * x.bessel_y1())"]),
-    unary(Float, "bessel_y1").gradients(&["g * (x.bessel_y0() - r / x)"]),
+    unary(Float, "bessel_y1").gradients(BESSEL_Y1),
     method(Bits, "neg", "bits_neg", &[], Res::Same),
     method(Bits, "abs", "bits_abs", &[], Res::Same),
     method(Bits, "copysign", "bits_copysign", &[Arg::Same], Res::Same),
