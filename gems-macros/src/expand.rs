@@ -83,7 +83,8 @@ fn stages(
         }
         None => (body, Derivatives::default()),
     };
-    let device = statics::device(signature, &body, &cuda::write(signature, &body), private);
+    let device =
+        statics::device(&signature.name().to_string(), &body, &cuda::write(signature, &body), private);
     let formula = rust::write(signature, &body, private);
     Ok(match schema {
         Some(schema) => output.op(&schema, &device, &formula, &derivatives, &source::text(item)),

@@ -14,7 +14,7 @@ mod rules;
 pub(crate) mod text;
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 
 use crate::args::{Grad, HandRule};
 use crate::errors::{Errors, list};
@@ -109,6 +109,7 @@ pub(crate) fn full(
 pub(crate) fn op(
     function: &Function,
     outputs: &[Ident],
+    name: &Ident,
     (home, item): (&Ident, Ident),
     grad: &Grad,
     private: &TokenStream,
@@ -147,12 +148,8 @@ pub(crate) fn op(
         kept.extend((0..params.len()).find(|&i| params[i].ty == Type::Generic));
         kept.sort_unstable();
     }
-    let name = format_ident!(
-        "{}_backward",
-        function.signature.name().to_string().trim_start_matches("r#").trim_end_matches('_')
-    );
     let target_names = targets.iter().map(|&i| function.signature.params[i].ident.clone()).collect();
-    let function = task.function(&name, &derivative.graph, &results, &params, &kept, &derivative.callees);
+    let function = task.function(name, &derivative.graph, &results, &params, &kept, &derivative.callees);
     let sources = kept.iter().map(|&i| sources[i]).collect();
     let home = home.clone();
     Some(OpForm { function, sources, gradients, targets, target_names, home, item })

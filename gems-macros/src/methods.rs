@@ -140,13 +140,11 @@ const POW: &[&str] = &[
     "if x == 0 && y.re() >= 0 { 0 } else { g * (r * x.ln()).conj() }",
 ];
 /// Two roots keep to the branch of complex numbers; one root is real wherever its square is positive.
-const ACOSH: &[&str] = &[
-    "if x.is_complex() {
+const ACOSH: &[&str] = &["if x.is_complex() {
         g / ((x - 1).sqrt() * (x + 1).sqrt()).conj()
     } else {
         g / ((x - 1) * (x + 1)).sqrt().abs().widen()
-    }",
-];
+    }"];
 /// Scaled by the larger operand, so that nothing overflows.
 const ATAN2: &[&str] = &[
     "{

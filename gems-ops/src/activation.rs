@@ -9,7 +9,7 @@ use crate::prelude::*;
 /// x where it is positive, else +0; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.relu`.
-#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad)]
+#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad(order = 2))]
 pub fn relu<T: Real>(input: T) -> T {
     if input <= 0 { 0 } else { input }
 }
@@ -44,7 +44,7 @@ pub fn threshold<T: Real>(input: T, #[param] threshold: T, #[param] value: T) ->
 /// x where it is positive, else x·negative_slope.
 ///
 /// Matches `torch.nn.functional.leaky_relu`.
-#[pointwise_dynamic(promote = default(input), grad)]
+#[pointwise_dynamic(promote = default(input), grad(order = 2))]
 pub fn leaky_relu<T: Float>(input: T, #[param] negative_slope: T) -> T {
     if input > 0 { input } else { input * negative_slope }
 }
@@ -103,7 +103,7 @@ pub fn rrelu_with_noise<T: Float>(
 /// scale·x where x is positive, else scale·alpha·(exp(input_scale·x) − 1).
 ///
 /// Matches `torch.nn.functional.elu`, whose scales are 1.
-#[pointwise_dynamic(promote = default(input), grad)]
+#[pointwise_dynamic(promote = default(input), grad(order = 2))]
 pub fn elu<T: Float>(input: T, #[param] alpha: T, #[param] scale: T, #[param] input_scale: T) -> T {
     if input > 0 { scale * input } else { scale * alpha * (input_scale * input).exp_m1() }
 }
@@ -136,7 +136,7 @@ pub fn selu<T: Float>(input: T) -> T {
 ///
 /// Computed as ½x·erfc(−x/√2), which keeps the negative tail. Matches `torch.nn.functional.gelu`, but for −∞ (NaN
 /// there) and the tail (0 there).
-#[pointwise_dynamic(promote = default(input), grad(backward = gelu_backward::scalar))]
+#[pointwise_dynamic(promote = default(input), grad(backward = gelu_backward::scalar, order = 2))]
 pub fn gelu<T: Float>(input: T) -> T {
     let twice_cdf = (-input * T::FRAC_1_SQRT_2).erfc();
     if twice_cdf == 0 { -0.0 } else { 0.5 * input * twice_cdf }
@@ -145,7 +145,7 @@ pub fn gelu<T: Float>(input: T) -> T {
 /// x·σ(2u) with u = √(2/π)·(x + 0.044715·x³); −∞ → −0.
 ///
 /// Matches `torch.nn.functional.gelu(…, approximate="tanh")`, but for −∞ (NaN there).
-#[pointwise_dynamic(promote = default(input), grad(backward = gelu_tanh_backward::scalar))]
+#[pointwise_dynamic(promote = default(input), grad(backward = gelu_tanh_backward::scalar, order = 2))]
 pub fn gelu_tanh<T: Float>(input: T) -> T {
     let u = 0.7978845608028654 * (input + 0.044715 * input * input * input);
     let gate = sigmoid::scalar(2 * u);
@@ -155,7 +155,7 @@ pub fn gelu_tanh<T: Float>(input: T) -> T {
 /// x·σ(x); −∞ → −0.
 ///
 /// Matches `torch.nn.functional.silu` on real dtypes, but for −∞ (NaN there).
-#[pointwise_dynamic(promote = default(input), grad(backward = silu_backward::scalar))]
+#[pointwise_dynamic(promote = default(input), grad(backward = silu_backward::scalar, order = 2))]
 pub fn silu<T: Float>(input: T) -> T {
     let decay = (-input.abs()).exp();
     if input < 0 { if decay == 0 { -0.0 } else { input * decay / (1 + decay) } } else { input / (1 + decay) }
@@ -165,7 +165,7 @@ pub fn silu<T: Float>(input: T) -> T {
 ///
 /// Computed as x·n/(n + 2) with n = eˣ(eˣ + 2), which keeps the negative tail. Matches `torch.nn.functional.mish`, but
 /// for −∞ (NaN there).
-#[pointwise_dynamic(promote = default(input), grad(backward = mish_backward::scalar))]
+#[pointwise_dynamic(promote = default(input), grad(backward = mish_backward::scalar, order = 2))]
 pub fn mish<T: Float>(input: T) -> T {
     let growth = input.exp();
     let n = growth * (growth + 2);
@@ -181,7 +181,7 @@ pub fn mish<T: Float>(input: T) -> T {
 /// ln(1 + exp(beta·x))/beta without overflow; x where beta·x is above the threshold.
 ///
 /// Matches `torch.nn.functional.softplus`.
-#[pointwise_dynamic(promote = default(input), grad(backward = softplus_backward::scalar))]
+#[pointwise_dynamic(promote = default(input), grad(backward = softplus_backward::scalar, order = 2))]
 pub fn softplus<T: Float>(input: T, #[param] beta: T, #[param] threshold: T) -> T {
     let scaled = beta * input;
     if scaled > threshold { input } else { (scaled.maximum(0) + (-scaled.abs()).exp().ln_1p()) / beta }

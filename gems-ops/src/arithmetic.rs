@@ -74,7 +74,7 @@ pub fn rsub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
 ///
 /// Matches `torch.mul`.
 #[doc(alias = "multiply")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn mul<T: Number>(input: T, other: T) -> T {
     input * other
 }
@@ -84,7 +84,10 @@ pub fn mul<T: Number>(input: T, other: T) -> T {
 /// Matches `torch.div`.
 #[doc(alias = "divide")]
 #[doc(alias = "true_divide")]
-#[pointwise_dynamic(promote = int_to_float(input, other), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(
+    promote = int_to_float(input, other), dtypes(bool, int, float, complex),
+    grad(order = 2)
+)]
 pub fn div<T: Analytic>(input: T, other: T) -> T {
     input / other
 }
@@ -155,7 +158,7 @@ pub fn abs<T: Number>(input: T) -> T::Real {
 /// 1/x, correctly rounded; integers become floats first. ±0 → ±∞.
 ///
 /// Matches `torch.reciprocal`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn reciprocal<T: Analytic>(input: T) -> T {
     input.recip()
 }
@@ -185,7 +188,7 @@ pub fn sgn<T: Real>(input: T) -> T {
 /// x·x. Integers wrap; bool gives i64.
 ///
 /// Matches `torch.square`.
-#[pointwise_dynamic(promote = bool_to_long(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = bool_to_long(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn square<T: Number>(input: T) -> T {
     input * input
 }
@@ -193,7 +196,10 @@ pub fn square<T: Number>(input: T) -> T {
 /// x + (value·a)·b, every step rounded.
 ///
 /// Matches `torch.addcmul`; a fractional `value` with an integer result is an error here.
-#[pointwise_dynamic(promote = default(input, tensor1, tensor2), dtypes(int, float, complex), grad)]
+#[pointwise_dynamic(
+    promote = default(input, tensor1, tensor2), dtypes(int, float, complex),
+    grad(order = 2)
+)]
 pub fn addcmul<T: Number>(input: T, tensor1: T, tensor2: T, #[param] value: T) -> T {
     input + value * tensor1 * tensor2
 }
@@ -201,7 +207,7 @@ pub fn addcmul<T: Number>(input: T, tensor1: T, tensor2: T, #[param] value: T) -
 /// x + (value·a)/b, every step rounded.
 ///
 /// Matches `torch.addcdiv`.
-#[pointwise_dynamic(promote = default(input, tensor1, tensor2), dtypes(float, complex), grad)]
+#[pointwise_dynamic(promote = default(input, tensor1, tensor2), dtypes(float, complex), grad(order = 2))]
 pub fn addcdiv<T: Analytic>(input: T, tensor1: T, tensor2: T, #[param] value: T) -> T {
     input + value * tensor1 / tensor2
 }

@@ -5,7 +5,7 @@ use crate::prelude::*;
 /// eˣ; −∞ → 0; subnormal results are kept.
 ///
 /// Matches `torch.exp`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn exp<T: Analytic>(input: T) -> T {
     input.exp()
 }
@@ -14,7 +14,7 @@ pub fn exp<T: Analytic>(input: T) -> T {
 ///
 /// Matches `torch.exp2`.
 #[doc(alias = "special_exp2")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn exp2<T: Analytic>(input: T) -> T {
     input.exp2()
 }
@@ -23,7 +23,7 @@ pub fn exp2<T: Analytic>(input: T) -> T {
 ///
 /// Matches `torch.expm1`.
 #[doc(alias = "special_expm1")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn expm1<T: Analytic>(input: T) -> T {
     input.exp_m1()
 }
@@ -31,7 +31,7 @@ pub fn expm1<T: Analytic>(input: T) -> T {
 /// The natural logarithm; ±0 → −∞, negative → NaN.
 ///
 /// Matches `torch.log`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn log<T: Analytic>(input: T) -> T {
     input.ln()
 }
@@ -39,7 +39,7 @@ pub fn log<T: Analytic>(input: T) -> T {
 /// The logarithm to base 2, exact at powers of two; ±0 → −∞, negative → NaN.
 ///
 /// Matches `torch.log2`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn log2<T: Analytic>(input: T) -> T {
     input.log2()
 }
@@ -47,7 +47,7 @@ pub fn log2<T: Analytic>(input: T) -> T {
 /// The logarithm to base 10; ±0 → −∞, negative → NaN.
 ///
 /// Matches `torch.log10`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn log10<T: Analytic>(input: T) -> T {
     input.log10()
 }
@@ -56,7 +56,7 @@ pub fn log10<T: Analytic>(input: T) -> T {
 ///
 /// Matches `torch.log1p`.
 #[doc(alias = "special_log1p")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn log1p<T: Analytic>(input: T) -> T {
     input.ln_1p()
 }
@@ -161,7 +161,7 @@ pub fn logit_eps<T: Float>(input: T, #[param] eps: T) -> T {
 #[doc(alias = "special_expit")]
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = crate::slope::of_sigmoid)
+    grad(backward = crate::slope::of_sigmoid, order = 2)
 )]
 pub fn sigmoid<T: Float>(input: T) -> T {
     let decay = (-input.abs()).exp();

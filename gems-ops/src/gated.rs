@@ -9,7 +9,7 @@ use crate::prelude::*;
 /// a·σ(b): b opens the gate.
 ///
 /// The formula of [`glu`], for two operands.
-#[pointwise_dynamic(promote = default(input, gate), grad)]
+#[pointwise_dynamic(promote = default(input, gate), grad(order = 2))]
 pub fn glu_kernel<T: Float>(input: T, gate: T) -> T {
     input * sigmoid::scalar(gate)
 }
@@ -17,7 +17,7 @@ pub fn glu_kernel<T: Float>(input: T, gate: T) -> T {
 /// silu(x)·y.
 ///
 /// Matches FlagGems' `silu_and_mul`.
-#[pointwise_dynamic(promote = default(x, y), grad)]
+#[pointwise_dynamic(promote = default(x, y), grad(order = 2))]
 pub fn silu_and_mul<T: Float>(x: T, y: T) -> T {
     silu::scalar(x) * y
 }
@@ -25,7 +25,7 @@ pub fn silu_and_mul<T: Float>(x: T, y: T) -> T {
 /// gelu(x)·y.
 ///
 /// Matches FlagGems' `gelu_and_mul`.
-#[pointwise_dynamic(promote = default(x, y), grad)]
+#[pointwise_dynamic(promote = default(x, y), grad(order = 2))]
 pub fn gelu_and_mul<T: Float>(x: T, y: T) -> T {
     gelu::scalar(x) * y
 }
@@ -33,7 +33,7 @@ pub fn gelu_and_mul<T: Float>(x: T, y: T) -> T {
 /// gelu(x)·y with the tanh form of gelu.
 ///
 /// Matches FlagGems' `gelu_and_mul(…, approximate="tanh")`.
-#[pointwise_dynamic(promote = default(x, y), grad)]
+#[pointwise_dynamic(promote = default(x, y), grad(order = 2))]
 pub fn gelu_tanh_and_mul<T: Float>(x: T, y: T) -> T {
     gelu_tanh::scalar(x) * y
 }

@@ -5,7 +5,7 @@ use crate::prelude::*;
 /// The hyperbolic sine, finite as long as the result is; −0 → −0.
 ///
 /// Matches `torch.sinh`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn sinh<T: Analytic>(input: T) -> T {
     input.sinh()
 }
@@ -13,7 +13,7 @@ pub fn sinh<T: Analytic>(input: T) -> T {
 /// The hyperbolic cosine, finite as long as the result is.
 ///
 /// Matches `torch.cosh`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn cosh<T: Analytic>(input: T) -> T {
     input.cosh()
 }
@@ -23,7 +23,7 @@ pub fn cosh<T: Analytic>(input: T) -> T {
 /// Matches `torch.tanh`.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float, complex),
-    grad(saves = output)
+    grad(saves = output, order = 2)
 )]
 pub fn tanh<T: Analytic>(input: T) -> T {
     input.tanh()
@@ -33,7 +33,7 @@ pub fn tanh<T: Analytic>(input: T) -> T {
 ///
 /// Matches `torch.asinh`.
 #[doc(alias = "arcsinh")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn asinh<T: Analytic>(input: T) -> T {
     input.asinh()
 }
@@ -42,7 +42,7 @@ pub fn asinh<T: Analytic>(input: T) -> T {
 ///
 /// Matches `torch.acosh`.
 #[doc(alias = "arccosh")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn acosh<T: Analytic>(input: T) -> T {
     input.acosh()
 }
@@ -51,7 +51,7 @@ pub fn acosh<T: Analytic>(input: T) -> T {
 ///
 /// Matches `torch.atanh`.
 #[doc(alias = "arctanh")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn atanh<T: Analytic>(input: T) -> T {
     input.atanh()
 }

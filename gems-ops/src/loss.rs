@@ -6,7 +6,7 @@ use crate::prelude::*;
 /// (x − t)².
 ///
 /// Matches `torch.nn.functional.mse_loss(…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target), grad)]
+#[pointwise_dynamic(promote = default(input, target), grad(order = 2))]
 pub fn mse_loss<T: Float>(input: T, target: T) -> T {
     let gap = input - target;
     gap * gap

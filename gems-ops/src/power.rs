@@ -5,7 +5,7 @@ use crate::prelude::*;
 /// The square root, correctly rounded; negative → NaN; −0 → −0.
 ///
 /// Integers become floats first. Matches `torch.sqrt`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn sqrt<T: Analytic>(input: T) -> T {
     input.sqrt()
 }
@@ -13,7 +13,7 @@ pub fn sqrt<T: Analytic>(input: T) -> T {
 /// 1/√x; ±0 → ±∞; ∞ → 0; negative → NaN.
 ///
 /// Integers become floats first. Matches `torch.rsqrt`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn rsqrt<T: Analytic>(input: T) -> T {
     input.rsqrt()
 }
@@ -37,7 +37,7 @@ fn integer_exponent(numbers: &[Option<Scalar>], common: DType) -> Result<()> {
 /// Matches `torch.pow`; a number ±½ has no special values of its own here.
 #[pointwise_dynamic(promote = default(input, exponent), dtypes(bool, int, float, complex), vote(input),
     check = integer_exponent,
-    grad
+    grad(order = 2)
 )]
 pub fn pow<T: Number>(input: T, exponent: T) -> T {
     input.pow(exponent)

@@ -50,10 +50,13 @@ impl Derivatives {
                 continue;
             }
             let item = format_ident!("{}", derivative_name(order).to_uppercase());
+            let name = form_name(home, order);
             let form = match derivatives.op.last() {
-                None => grad::op(&function, names, (home, item), grad, private, errors),
+                None => grad::op(&function, names, &name, (home, item), grad, private, errors),
                 Some(before) if before.targets.is_empty() => break,
-                Some(before) => grad::op(&before.function, &before.names(), (home, item), &plain, private, errors),
+                Some(before) => {
+                    grad::op(&before.function, &before.names(), &name, (home, item), &plain, private, errors)
+                }
             };
             let Some(form) = form else { break };
             derivatives.op.push(form);
@@ -61,7 +64,8 @@ impl Derivatives {
         let tensor = function.signature.params.iter().find(|param| !param.is_number);
         if let Some(grad) = tensor.and_then(|param| grad.with_numbers(&param.ident)) {
             let item = format_ident!("BACKWARD_WITH_NUMBERS");
-            derivatives.numbers = grad::op(&function, names, (home, item), &grad, private, errors);
+            derivatives.numbers =
+                grad::op(&function, names, &form_name(home, 1), (home, item), &grad, private, errors);
         }
         (function, derivatives)
     }
@@ -77,7 +81,8 @@ impl Derivatives {
                 _ => format!("Gradients of [`{}`](Self::{0}), for plain numbers.", derivative_name(i)),
             };
             let device_doc = format!("The CUDA C++ form of [`{}`](Self::{0}).", signature.name());
-            let device = statics::device(signature, body, &cuda::write(signature, body), private);
+            let name = form_name(of, i + 1).to_string();
+            let device = statics::device(&name, body, &cuda::write(signature, body), private);
             let device_name = format_ident!("{}", device_name(i + 1));
             let form = Output { signature, private };
             let function = form.formula(signature.name(), &rust::write(signature, body, private));
@@ -97,10 +102,19 @@ impl Derivatives {
     pub(super) fn op_items(&self, output: &Output<'_>, schema: &Schema) -> TokenStream {
         let private = output.private;
         let Some(first) = self.op.first() else { return TokenStream::new() };
-        let orders = self.op.iter().enumerate().map(|(i, form)| {
-            form.item(schema, i + 1, self.op.get(i + 1).map(|next| next.def(None, private)), private)
+        let mut orders = Vec::new();
+        let mut schemas: Vec<Schema> = Vec::new();
+        for (i, form) in self.op.iter().enumerate() {
+            let name = format!("{}_{}", schema.name, derivative_name(i + 1));
+            schemas.push(form.schema(schemas.last().unwrap_or(schema), name));
+        }
+        for (i, form) in self.op.iter().enumerate() {
+            let next = self.op.get(i + 1).map(|next| next.def(None, private));
+            orders.push(form.item(&schemas[i], next, private));
+        }
+        let numbers = self.numbers.iter().map(|form| {
+            form.item(&form.schema(schema, format!("{}_{}", schema.name, derivative_name(1))), None, private)
         });
-        let numbers = self.numbers.iter().map(|form| form.item(schema, 1, None, private));
         let names: Vec<Ident> = schema.outputs.iter().map(|output| output.name.clone()).collect();
         let vjp = interface::vjp(output, first, &names);
         quote!(#(#orders)* #(#numbers)* #vjp)
@@ -111,6 +125,13 @@ impl Derivatives {
         let numbers = self.numbers.as_ref().map(|form| form.def(None, private));
         self.op.first().map(|form| form.def(numbers, private))
     }
+}
+
+/// The name of a derivative among other functions: `gelu_backward`.
+fn form_name(of: &Ident, order: usize) -> Ident {
+    let of = of.to_string();
+    let of = of.trim_start_matches("r#").trim_end_matches('_');
+    format_ident!("{of}_{}", derivative_name(order))
 }
 
 /// Names of the gradients that the full form gives.
@@ -128,18 +149,19 @@ impl OpForm {
     /// /// The derivative as an op.
     /// pub const BACKWARD: &'static OpDef = { fn f_backward(..) -> .. { .. } .. };
     /// ```
-    fn item(&self, of: &Schema, order: usize, vjp: Option<TokenStream>, private: &TokenStream) -> TokenStream {
+    fn item(&self, schema: &Schema, vjp: Option<TokenStream>, private: &TokenStream) -> TokenStream {
         if self.targets.is_empty() {
             return TokenStream::new();
         }
         let Function { signature, body } = &self.function;
-        let (vis, path, item, lints) = (&signature.item.vis, signature.name(), &self.item, interface::lints());
-        let device = statics::device(signature, body, &cuda::write(signature, body), private);
-        let function =
-            Output { signature, private }.formula(path, &rust::write(signature, body, private));
+        let (vis, path, item, lints) =
+            (&signature.item.vis, signature.name(), &self.item, interface::lints());
+        let name = path.to_string();
+        let device = statics::device(&name, body, &cuda::write(signature, body), private);
+        let function = Output { signature, private }.formula(path, &rust::write(signature, body, private));
         let forms = statics::Forms { device: quote!(DEVICE), formula: quote!(#path), vjp };
         let source = grad::text::write(signature, body);
-        let def = statics::op_def(signature, &self.schema(of, order), &source, &forms, private);
+        let def = statics::op_def(signature, schema, &source, &forms, private);
         quote! {
             /// The derivative as an op.
             #vis const #item: &'static #private::OpDef = {
@@ -188,7 +210,7 @@ impl OpForm {
 
     /// The facts of the derivative as an op: it takes the floats of what it differentiates, and results have the
     /// dtypes of the operands that they are gradients of, as far as those are operands of it.
-    fn schema(&self, of: &Schema, order: usize) -> Schema {
+    fn schema(&self, of: &Schema, name: String) -> Schema {
         let signature = &self.function.signature;
         let params = &signature.params;
         let bound = signature.generic.as_ref().map_or(Trait::Element, |generic| generic.bound);
@@ -222,9 +244,8 @@ impl OpForm {
                 like: self.sources.iter().position(|source| input_of(source) == Some(*target)),
             })
             .collect();
-        let suffix = derivative_name(order);
         Schema {
-            name: format!("{}_{suffix}", of.name),
+            name,
             kind: Kind::Default,
             storage: false,
             instances: dtypes.iter().map(DType::op_math).collect(),

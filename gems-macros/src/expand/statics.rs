@@ -21,13 +21,7 @@ fn behind_static(ty: &TokenStream, value: &TokenStream) -> TokenStream {
 }
 
 /// The device function.
-pub(super) fn device(
-    signature: &Signature,
-    body: &Body,
-    device: &Device,
-    private: &TokenStream,
-) -> TokenStream {
-    let name = signature.name().to_string();
+pub(super) fn device(name: &str, body: &Body, device: &Device, private: &TokenStream) -> TokenStream {
     let pieces = device.pieces.iter().map(|piece| match piece {
         Piece::Text(text) => quote!(#private::Piece::Text(#text)),
         Piece::Name => quote!(#private::Piece::Name),

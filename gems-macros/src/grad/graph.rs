@@ -156,6 +156,11 @@ impl<'a> Graph<'a> {
 
     /// An operation of the table.
     pub(crate) fn method(&mut self, name: &str, args: &[NodeId], span: Span) -> NodeId {
+        if let ("conj", NodeKind::Method { method, args }) = (name, self.kind(args[0]))
+            && method.name == "conj"
+        {
+            return args[0];
+        }
         let ty = self.ty(args[0]).clone();
         let Some(method) = Method::find(name, ty.traits(self.generic)) else { return args[0] };
         let result = method.result.of(&ty, self.generic);

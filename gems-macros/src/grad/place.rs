@@ -145,13 +145,15 @@ impl Placer<'_, '_> {
         });
     }
 
-    /// An `if` about all results, where each is decided by the same condition or is the same on both sides.
+    /// An `if` about all results, where the same condition decides most of them and no other one any.
     fn tail(&mut self, results: &[NodeId], region: RegionId) -> Tail {
-        let cond = results.iter().find_map(|&result| self.graph.branches(result)).map(|(cond, ..)| cond);
+        let conds: Vec<NodeId> =
+            results.iter().filter_map(|&result| self.graph.branches(result)).map(|(cond, ..)| cond).collect();
+        let leaves = results.iter().filter(|&&result| self.graph.is_leaf(result)).count();
+        let cond = conds.first().copied();
         let fits = |cond: NodeId| {
-            results.iter().all(|&result| {
-                self.graph.is_leaf(result) || self.graph.branches(result).is_some_and(|(own, ..)| own == cond)
-            })
+            conds.iter().all(|&other| other == cond)
+                && (conds.len() > 1 || conds.len() + leaves == results.len())
         };
         let Some(cond) = cond.filter(|&cond| fits(cond)) else {
             for &result in results {

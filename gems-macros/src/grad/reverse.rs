@@ -344,7 +344,8 @@ impl<'a, 'b> Reverse<'a, 'b> {
                 let sides = [(then, true), (otherwise, false)].map(|(side, holds)| {
                     let before = std::mem::take(&mut self.flows);
                     let mut inside = |gradient: NodeId| self.graph.under(gradient, cond, holds);
-                    let gradients: Vec<_> = gradients.iter().map(|gradient| gradient.map(&mut inside)).collect();
+                    let gradients: Vec<_> =
+                        gradients.iter().map(|gradient| gradient.map(&mut inside)).collect();
                     self.block(side, &gradients);
                     std::mem::replace(&mut self.flows, before)
                 });

@@ -10,7 +10,7 @@ use crate::model::{Block, Body, Expr, ExprKind, LiteralValue, Stmt, StmtKind};
 use crate::signature::Signature;
 use crate::types::{Generic, Type};
 
-/// Columns after which an `if` is broken into lines.
+/// Columns after which an `if` or a tuple is broken into lines.
 const WIDTH: usize = 100;
 
 /// The function as source text.
@@ -87,6 +87,14 @@ impl Printer<'_> {
     fn lines(&self, before: &str, expr: &Expr, after: &str, depth: usize, text: &mut String) {
         let indent = "    ".repeat(depth);
         let line = format!("{indent}{before}{}{after}\n", self.expr(expr, Binding::If));
+        if let (ExprKind::Tuple(members), true) = (&expr.kind, line.len() > WIDTH) {
+            let _ = writeln!(text, "{indent}{before}(");
+            for member in members {
+                self.lines("", member, ",", depth + 1, text);
+            }
+            let _ = writeln!(text, "{indent}){after}");
+            return;
+        }
         let ExprKind::If { cond, then, otherwise } = &expr.kind else {
             text.push_str(&line);
             return;

@@ -3,7 +3,7 @@
 //! Each takes the gradient of the result first. Relations of the functions among themselves are used where nothing
 //! cancels in them; near 0 and far out series take over.
 
-use super::bessel::{i0e_f64, i1_f64, i1e_f64, i0_f64};
+use super::bessel::{i0_f64, i0e_f64, i1_f64, i1e_f64};
 use super::error::erfcx_f64;
 use super::gamma::{digamma_f64, polygamma_f64, zeta_f64};
 use super::orthopoly::{chebyshev, hermite, laguerre, legendre};
@@ -151,11 +151,8 @@ pub(super) fn of_scaled_k1<T: Float>(g: T, x: T) -> T {
 #[device_fn]
 pub(super) fn of_spherical_j0<T: Float>(g: T, x: T) -> T {
     let x = x as f64;
-    let slope = if x.abs() < 0.5 {
-        sinc_slope(x)
-    } else {
-        (x.cos() - special_spherical_bessel_j0::scalar(x)) / x
-    };
+    let slope =
+        if x.abs() < 0.5 { sinc_slope(x) } else { (x.cos() - special_spherical_bessel_j0::scalar(x)) / x };
     (g as f64 * slope) as T
 }
 

@@ -177,8 +177,11 @@ pub fn gradients<B: Buffer, const N: usize>(
     operands: &[Operand<'_, B>],
 ) -> Result<[B; N]> {
     let all = vjp(op, cotangents, operands, None)?;
-    let differentiable =
-        op.vjp.iter().flat_map(|def| def.for_operands(op, operands).gradients).map(|gradient| *gradient != Gradient::None);
+    let differentiable = op
+        .vjp
+        .iter()
+        .flat_map(|def| def.for_operands(op, operands).gradients)
+        .map(|gradient| *gradient != Gradient::None);
     let mut found: SmallVec<[B; N]> = SmallVec::new();
     for ((gradient, wanted), (param, operand)) in all
         .into_iter()
