@@ -19,7 +19,7 @@ use quote::quote;
 use crate::args::{Grad, HandRule};
 use crate::errors::{Errors, list};
 use crate::model::{Body, Callee};
-use crate::signature::{Param, Signature};
+use crate::signature::{MAX_OUTPUTS, MAX_PARAMS, Param, Signature};
 use crate::types::{Generic, Trait, Type};
 use graph::{Graph, NodeId, NodeKind, is_differentiable};
 use reverse::{Derivative, Seeds};
@@ -180,6 +180,25 @@ impl<'a> Task<'a> {
         };
         let task = Task { function, outputs, generic, private, errors };
         let signature = &function.signature;
+        for name in grad.wrt.iter().flatten() {
+            if !signature.params.iter().any(|param| param.ident == *name && is_differentiable(&param.ty)) {
+                let floats = signature.params.iter().filter(|param| is_differentiable(&param.ty));
+                let known: Vec<String> = floats.map(|param| param.ident.to_string()).collect();
+                let known = list(known.iter().map(String::as_str));
+                errors.at(name, format_args!("`{name}` is not a float parameter; those are {known}"));
+                return None;
+            }
+        }
+        let results = signature.params.iter().filter(|param| is_differentiable(&param.ty)).count();
+        if results > MAX_OUTPUTS || task.n_cotangents() + signature.params.len() > MAX_PARAMS {
+            errors.at(
+                &grad.word,
+                format_args!(
+                    "a derivative has at most {MAX_PARAMS} operands and {MAX_OUTPUTS} results; split the function"
+                ),
+            );
+            return None;
+        }
         if !signature.outputs.iter().any(is_differentiable) {
             errors.at(&grad.word, "no result is a float or complex number; remove `grad`");
             return None;

@@ -12,9 +12,9 @@ use crate::errors::{Errors, choices};
 use crate::types::{self, Generic, Trait, Type};
 
 /// Most parameters of an op; the CPU loop's tuples end there.
-const MAX_PARAMS: usize = 17;
+pub(crate) const MAX_PARAMS: usize = 17;
 /// Most results of a function; the prelude's tuples end there.
-const MAX_OUTPUTS: usize = 8;
+pub(crate) const MAX_OUTPUTS: usize = 8;
 
 /// A function's signature.
 #[derive(Clone, Debug)]
