@@ -627,3 +627,45 @@ fn every_derivative_has_a_kernel() {
         }
     }
 }
+
+/// Every derivative, and sums of every kind, pass NVRTC.
+#[cfg(feature = "nvrtc")]
+#[test]
+fn every_derivative_compiles() {
+    use gems_runtime::buffer::Meta;
+    use gems_runtime::compile::{Arch, Nvrtc};
+    use gems_runtime::layout::Layout;
+    let nvrtc = Nvrtc::get().expect("these tests need NVRTC");
+    let compile = |source: &emit::Source| {
+        nvrtc
+            .compile(&source.text, &source.entry, Arch::from_number(90))
+            .unwrap_or_else(|error| panic!("{error}"));
+    };
+    for op in REGISTRY.iter() {
+        let mut next = op.vjp.as_ref();
+        while let Some(backward) = next.and_then(|def| def.backward) {
+            compile(&emit::source(&plan::representative(backward).unwrap().1.spec).unwrap());
+            next = backward.vjp.as_ref();
+        }
+        if let Some(backward) = op.vjp.as_ref().and_then(|def| def.with_numbers).and_then(|def| def.backward)
+        {
+            compile(&emit::source(&plan::representative(backward).unwrap().1.spec).unwrap());
+        }
+    }
+    for (from, to) in [
+        (DType::F32, DType::F32),
+        (DType::BF16, DType::BF16),
+        (DType::F16, DType::F64),
+        (DType::F8E4M3FN, DType::F8E4M3FN),
+        (DType::C64, DType::F32),
+        (DType::C32, DType::C32),
+        (DType::F64, DType::F32),
+    ] {
+        for shape in [&[40, 50][..], &[50], &[40, 1], &[]] {
+            let layout = Layout::contiguous(&[40, 50]).unwrap().t().unwrap().t().unwrap();
+            let meta = Meta { dtype: from, device: Device::Cpu, layout };
+            let target = plan::infer_sum(&meta, shape, to).unwrap();
+            compile(&emit::sum_source(&plan::reduce(&meta, &target).spec).unwrap());
+        }
+    }
+}

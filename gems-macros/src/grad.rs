@@ -132,6 +132,10 @@ pub(crate) fn op(
             None => Gradient::None,
         });
     }
+    if gradients.iter().all(|gradient| *gradient == Gradient::None) {
+        errors.at(&grad.word, "no parameter is a float or complex tensor; remove `grad`");
+        return None;
+    }
     let used = place::used_params(&derivative.graph, &results);
     if let Some(saves) = &grad.saves
         && !sources
@@ -204,7 +208,7 @@ impl<'a> Task<'a> {
             return None;
         }
         if !task.wanted(grad).contains(&true) {
-            errors.at(&grad.word, "no parameter is a float or complex tensor; remove `grad`");
+            errors.at(&grad.word, "no parameter is a float or complex number; remove `grad`");
             return None;
         }
         Some(task)

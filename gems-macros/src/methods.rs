@@ -327,6 +327,12 @@ impl Method {
         rows.find(|row| traits.is_some_and(|traits| traits.implies(row.owner))).or(first)
     }
 
+    /// Every operation.
+    #[cfg(test)]
+    pub(crate) fn all() -> impl Iterator<Item = &'static Method> {
+        METHODS.iter()
+    }
+
     /// Names of all methods.
     pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         METHODS.iter().map(|row| row.name)

@@ -5,7 +5,7 @@
 
 use gems_runtime::emit;
 use gems_runtime::error::{Error, ErrorKind, Result};
-use gems_runtime::exec::Call;
+use gems_runtime::exec::{Call, SumCall};
 use libloading::Library;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -25,39 +25,61 @@ static BUILT: Mutex<BTreeMap<String, Arc<Library>>> = Mutex::new(BTreeMap::new()
 /// `Compile` if the host compiler is missing or rejects the kernel.
 pub fn back_end(call: &Call<'_>) -> Result<()> {
     let spec = &call.plan.spec;
-    let source = emit::source(spec)?;
-    let library = library(&source)?;
-    let mut packed = call.pack();
+    let library = library(&emit::source(spec)?, "launch")?;
+    launch(&library, &mut call.pack(), call.plan.args.blocks, spec.class.threads())
+}
+
+/// The same for [`gems_runtime::exec::sum_to_on`]; the threads of a block run together.
+///
+/// # Errors
+/// As [`back_end`].
+pub fn sum_back_end(call: &SumCall<'_>) -> Result<()> {
+    let spec = &call.plan.spec;
+    let library = library(&emit::sum_source(spec)?, "launch_together")?;
+    let mut packed = emit::pack_sum(call.plan, call.from.address(), call.to.address());
+    launch(&library, &mut packed, call.plan.blocks(), spec.threads)
+}
+
+fn launch(library: &Library, packed: &mut emit::Packed, blocks: u64, threads: u32) -> Result<()> {
     let mut pointers = packed.pointers();
-    let blocks = u32::try_from(call.plan.args.blocks).unwrap_or(u32::MAX);
+    let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
     // SAFETY: the library was built by `build` below and has this symbol of this type.
     let launch = unsafe { library.get::<Launch>(b"gems_launch") }.map_err(failed)?;
-    // SAFETY: the arguments are packed for this very spec, and the buffers they point to outlive the call.
-    unsafe { launch(pointers.as_mut_ptr(), blocks, spec.class.threads()) };
+    // SAFETY: the arguments are packed for this very kernel, and the buffers they point to outlive the call.
+    unsafe { launch(pointers.as_mut_ptr(), blocks, threads) };
     Ok(())
 }
 
-fn library(source: &emit::Source) -> Result<Arc<Library>> {
+fn library(source: &emit::Source, launcher: &str) -> Result<Arc<Library>> {
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(library) = built.get(&source.text) {
         return Ok(library.clone());
     }
-    let library = Arc::new(build(source)?);
+    let library = Arc::new(build(source, launcher)?);
     built.insert(source.text.clone(), library.clone());
     Ok(library)
 }
 
-fn build(source: &emit::Source) -> Result<Library> {
+fn build(source: &emit::Source, launcher: &str) -> Result<Library> {
     let folder = tempfile::tempdir().map_err(failed)?;
     let (unit, object) = (folder.path().join("kernel.cpp"), folder.path().join("kernel.so"));
     let text = format!(
         "{SHIM}\n{}\nextern \"C\" void gems_launch(void** arguments, unsigned blocks, unsigned threads) {{\n  \
-         launch({}, arguments, blocks, threads);\n}}\n",
+         {launcher}({}, arguments, blocks, threads);\n}}\n",
         source.text, source.entry
     );
     std::fs::write(&unit, &text).map_err(failed)?;
     let output = Command::new(std::env::var_os("CXX").unwrap_or_else(|| "c++".into()))
-        .args(["-std=c++17", "-O1", "-shared", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-w"])
+        .args([
+            "-std=c++17",
+            "-O1",
+            "-shared",
+            "-fPIC",
+            "-ffp-contract=off",
+            "-fno-strict-aliasing",
+            "-w",
+            "-pthread",
+        ])
         .args(["-fno-builtin", "-o"])
         .arg(&object)
         .arg(&unit)

@@ -223,3 +223,94 @@ pub(super) fn may_be_complex(ty: &Type, graph: &Graph<'_>) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proc_macro2::{TokenStream, TokenTree};
+
+    use super::*;
+    use crate::methods::Method;
+
+    /// Words of a rule that are neither keywords nor names of methods.
+    fn words(tokens: TokenStream, behind_dot: &mut bool, found: &mut BTreeSet<String>) {
+        for token in tokens {
+            match &token {
+                TokenTree::Ident(ident) if !*behind_dot => {
+                    found.insert(ident.to_string());
+                }
+                TokenTree::Group(group) => words(group.stream(), behind_dot, found),
+                _ => {}
+            }
+            *behind_dot = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '.');
+        }
+    }
+
+    #[test]
+    fn rules_speak_of_what_there_is() {
+        let methods: BTreeSet<&str> = Method::names().chain(["widen", "is_complex"]).collect();
+        for row in Method::all() {
+            assert!(row.gradients.len() <= 1 + row.args.len(), "{}", row.name);
+            let known = ["g", "r", "e", "T", "if", "else", "let", "m", "u", "v"];
+            let constants = ["PI", "MAX", "INFINITY", "FRAC_2_SQRT_PI"];
+            for rule in row.gradients {
+                let expr: Expr = syn::parse_str(rule).unwrap_or_else(|error| panic!("{}: {error}", row.name));
+                let tokens = quote::ToTokens::to_token_stream(&expr);
+                let mut found = BTreeSet::new();
+                words(tokens, &mut false, &mut found);
+                for word in found {
+                    let operand = OPERANDS[..=row.args.len()].contains(&word.as_str());
+                    assert!(
+                        operand || known.contains(&word.as_str()) || constants.contains(&word.as_str()),
+                        "{}: `{word}` in `{rule}`",
+                        row.name
+                    );
+                }
+                let mut calls = Calls { methods: &methods, rule };
+                syn::visit::Visit::visit_expr(&mut calls, &expr);
+            }
+        }
+    }
+
+    struct Calls<'a> {
+        methods: &'a BTreeSet<&'a str>,
+        rule: &'a str,
+    }
+
+    impl<'ast> syn::visit::Visit<'ast> for Calls<'_> {
+        fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+            let name = call.method.to_string();
+            assert!(self.methods.contains(name.as_str()), "no method `{name}`, in `{}`", self.rule);
+            syn::visit::visit_expr_method_call(self, call);
+        }
+    }
+
+    #[test]
+    fn values_that_nobody_would_write_are_not_made() {
+        let generic = crate::types::Generic {
+            ident: syn::parse_quote!(T),
+            bound: crate::types::Trait::Float,
+            others: Vec::new(),
+        };
+        let span = Span::call_site();
+        let mut graph = Graph::new(Some(&generic));
+        let [g, x] = [0, 1].map(|i| graph.node(NodeKind::Param(i), Type::Generic, span));
+        let (zero, one) =
+            (graph.zero(&Type::Generic, span), graph.number(LiteralValue::Int(1), &Type::Generic, span));
+        assert_eq!(graph.mul(one, x, span), x);
+        assert_eq!(graph.add(x, zero, span), x);
+        let minus = graph.neg(x, span);
+        assert_eq!(graph.neg(minus, span), x);
+        let (sum, difference) = (graph.add(g, minus, span), graph.sub(g, x, span));
+        assert_eq!(sum, difference);
+        let product = graph.mul(g, x, span);
+        let (left, right) = (graph.mul(g, minus, span), graph.neg(product, span));
+        assert_eq!(left, right);
+        let cond = graph.compare(Comparison::Gt, x, zero, span);
+        let branch = graph.select(cond, g, zero);
+        let inner = graph.select(cond, branch, x);
+        assert_eq!(graph.branches(inner), Some((cond, g, x)));
+        assert!(graph.may_be_dead(branch) && !graph.may_be_dead(inner));
+    }
+}
