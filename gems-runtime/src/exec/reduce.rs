@@ -5,7 +5,7 @@
 
 use crate::buffer::{Buffer, StridedBuffer};
 use crate::device::Device;
-use crate::dtype::{self, DType};
+use crate::dtype::{self, DType, Gather};
 use crate::error::Result;
 use crate::layout::Coalesced;
 use crate::plan::{self, Reduction};
@@ -75,7 +75,13 @@ fn run(call: &SumCall<'_>) -> Result<()> {
     // The result is new memory, so the two locks are never the same one.
     let _shared = source.lock.read().unwrap_or_else(PoisonError::into_inner);
     let _exclusive = target.lock.write().unwrap_or_else(PoisonError::into_inner);
-    let sums = Sums { call, from: call.from.address() as *const u8, to: call.to.address() as *mut u8 };
+    let spec = &call.plan.spec;
+    let sums = Sums {
+        call,
+        from: call.from.address() as *const u8,
+        to: call.to.address() as *mut u8,
+        gather: dtype::gather(spec.from, spec.accumulator()),
+    };
     let Reduction { results, count, .. } = *call.plan;
     let threads = if rayon::current_thread_index().is_some() { 1 } else { rayon::current_num_threads() };
     let tasks = (results.saturating_mul(count) / GRAIN).clamp(1, threads * 4).min(results.max(1));
@@ -97,6 +103,8 @@ struct Sums<'a> {
     call: &'a SumCall<'a>,
     from: *const u8,
     to: *mut u8,
+    /// From the elements to the dtype of sums.
+    gather: Gather,
 }
 
 // SAFETY: the pointers are into memory that `run` keeps locked; tasks write different results.
@@ -106,30 +114,51 @@ impl Sums<'_> {
     /// Computes one result.
     fn one(&self, result: usize) {
         let plan = self.call.plan;
-        let (from, to) = (plan.spec.from, plan.spec.to);
+        let to = plan.spec.to;
         let [target, first] = offsets(&plan.kept, result);
-        let sum = pairwise(0, plan.count, &|term| {
-            let [offset, _] = offsets(&plan.summed, term);
-            let bytes = (first + offset) * from.size().cast_signed();
-            let mut value = [0; 16];
-            // SAFETY: the plan's indices stay inside the operand, whose memory is locked; 16 bytes hold any element.
-            unsafe { self.from.offset(bytes).copy_to_nonoverlapping(value.as_mut_ptr(), from.size()) };
-            complex(dtype::convert_value(from, value, DType::C128))
-        });
+        let sum = self.pairwise(first, 0, plan.count);
         let value = dtype::convert_value(plan.spec.accumulator(), bytes(sum), to);
         let target = self.to.wrapping_offset(target * to.size().cast_signed());
         // SAFETY: results are the elements of the output, one each; this task alone writes this one.
         unsafe { value.as_ptr().copy_to_nonoverlapping(target, to.size()) };
     }
-}
 
-/// The sum of some terms, halves first, so that the error grows with the logarithm of their number.
-fn pairwise(start: usize, end: usize, term: &impl Fn(usize) -> Complex<f64>) -> Complex<f64> {
-    if end - start <= SERIAL {
-        return (start..end).map(term).fold(Complex::default(), |sum, term| sum + term);
+    /// The sum of some elements, halves first, so that the error grows with the logarithm of their number.
+    fn pairwise(&self, first: isize, start: usize, end: usize) -> Complex<f64> {
+        if end - start <= SERIAL {
+            return self.serial(first, start, end);
+        }
+        let middle = start + (end - start) / 2;
+        self.pairwise(first, start, middle) + self.pairwise(first, middle, end)
     }
-    let middle = start + (end - start) / 2;
-    pairwise(start, middle, term) + pairwise(middle, end, term)
+
+    /// The sum of at most [`SERIAL`] elements, gathered run by run along the innermost axis.
+    fn serial(&self, first: isize, start: usize, end: usize) -> Complex<f64> {
+        let (plan, summed) = (self.call.plan, &self.call.plan.summed);
+        let size = plan.spec.from.size().cast_signed();
+        let extent = summed.extents.last().copied().unwrap_or(1);
+        let step = summed.strides.first().and_then(|strides| strides.last()).copied().unwrap_or(0);
+        let mut parts = [0.0f64; 2 * SERIAL];
+        let mut sum = Complex::default();
+        let mut at = start;
+        while at < end {
+            let run = (extent - at % extent).min(end - at);
+            let [offset, _] = offsets(summed, at);
+            let pointer = self.from.wrapping_offset((first + offset) * size);
+            // SAFETY: the plan's indices stay inside the operand, whose memory is locked; `parts` holds SERIAL
+            // complex numbers, and a run has at most as many elements.
+            unsafe { (self.gather)(pointer, step * size, parts.as_mut_ptr().cast(), run) };
+            if plan.spec.accumulator().is_complex() {
+                for pair in parts[..2 * run].chunks_exact(2) {
+                    sum += Complex::new(pair[0], pair[1]);
+                }
+            } else {
+                sum.re = parts[..run].iter().fold(sum.re, |sum, part| sum + part);
+            }
+            at += run;
+        }
+        sum
+    }
 }
 
 /// Where the n-th place of some axes is, in elements, for up to two operands.
@@ -144,15 +173,6 @@ fn offsets(axes: &Coalesced, n: usize) -> [isize; 2] {
         }
     }
     offsets
-}
-
-fn complex(bytes: [u8; 16]) -> Complex<f64> {
-    let [re, im] = [0, 8].map(|at| {
-        let mut half = [0; 8];
-        half.copy_from_slice(&bytes[at..at + 8]);
-        f64::from_ne_bytes(half)
-    });
-    Complex::new(re, im)
 }
 
 /// The bytes of a number as complex f64; the first half is the real part as f64.
