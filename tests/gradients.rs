@@ -664,7 +664,8 @@ fn every_derivative_compiles() {
         for shape in [&[40, 50][..], &[50], &[40, 1], &[]] {
             let layout = Layout::contiguous(&[40, 50]).unwrap().t().unwrap().t().unwrap();
             let meta = Meta { dtype: from, device: Device::Cpu, layout };
-            let target = plan::infer_sum(&meta, shape, to).unwrap();
+            let like = Meta { dtype: to, device: Device::Cpu, layout: Layout::contiguous(shape).unwrap() };
+            let target = plan::infer_sum(&meta, &like).unwrap();
             compile(&emit::sum_source(&plan::reduce(&meta, &target).spec).unwrap());
         }
     }

@@ -39,13 +39,14 @@ fn compiles(op: &'static OpDef) {
 fn agrees(op: &'static OpDef, dtype: DType) {
     use gems_runtime::op::{Operand, Role, TypeRef};
     use gems_tests::compare::{Bound, compare};
+    use gems_tests::random::{Random, Range};
 
-    let mut random = gems_tests::random::Random::new(7);
+    let mut random = Random::new(7);
     let operands: Vec<StridedBuffer> = op
         .tensors()
         .map(|(_, param)| match param.ty {
-            TypeRef::Fixed(own) => random.values(own, 500),
-            _ => random.values(dtype, 500),
+            TypeRef::Fixed(own) => random.values(own, 500, Range::All),
+            _ => random.values(dtype, 500, Range::All),
         })
         .collect();
     let mut buffers = operands.iter();

@@ -1,4 +1,5 @@
 //! Layouts of results against the 20,000 answers recorded from PyTorch 2.15.
+#![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
 use flate2::read::GzDecoder;
 use gems_runtime::layout::{Entry, Layout, broadcast_shapes, output_strides};

@@ -1,4 +1,5 @@
 //! Promotion against the answers recorded from PyTorch 2.15.
+#![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
 use gems_runtime::dtype::{DType, Kind, Scalar, Tiered, promotion, result_type};
 use num_complex::Complex;

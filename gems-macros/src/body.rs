@@ -270,6 +270,7 @@ impl Reader<'_> {
             }
             syn::Expr::While(lop) => {
                 self.refuse_label(lop.label.as_ref());
+                self.body.has_loops = true;
                 StmtKind::While { cond: self.condition(&lop.cond), body: self.statement_block(&lop.body) }
             }
             syn::Expr::ForLoop(lop) => self.for_loop(lop)?,
@@ -359,6 +360,7 @@ impl Reader<'_> {
     /// `for i in start..end`
     fn for_loop(&mut self, lop: &syn::ExprForLoop) -> Option<StmtKind> {
         self.refuse_label(lop.label.as_ref());
+        self.body.has_loops = true;
         let range = match &*lop.expr {
             syn::Expr::Range(syn::ExprRange {
                 start: Some(start),

@@ -165,7 +165,10 @@ impl Writer<'_> {
             self.text("template <typename T>\n");
         }
         let result = self.ty(&signature.result());
-        self.text(&format!("__device__ __forceinline__ {result} "));
+        // A vectorized kernel calls the function for each element: a loop should not stand there as often.
+        let is_called = self.body.has_loops || signature.is_never_inlined();
+        let inline = if is_called { "__noinline__" } else { "__forceinline__" };
+        self.text(&format!("__device__ {inline} {result} "));
         self.device.pieces.push(Piece::Name);
         let params: Vec<String> = (0..signature.params.len())
             .map(|i| {

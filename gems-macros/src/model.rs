@@ -32,6 +32,8 @@ pub(crate) struct Body {
     /// Paths of the functions that the body calls, without duplicates.
     pub(crate) callees: Vec<Callee>,
     pub(crate) block: Block,
+    /// Whether a loop stands somewhere in it.
+    pub(crate) has_loops: bool,
 }
 
 /// A named value.

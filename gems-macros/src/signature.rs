@@ -123,6 +123,14 @@ impl Signature {
         }
     }
 
+    /// Whether the function is marked `#[inline(never)]`.
+    pub(crate) fn is_never_inlined(&self) -> bool {
+        self.others.iter().any(|attribute| {
+            attribute.path().is_ident("inline")
+                && attribute.parse_args::<Ident>().is_ok_and(|argument| argument == "never")
+        })
+    }
+
     fn sort_attributes(&mut self, attributes: Vec<Attribute>) {
         for attribute in attributes {
             if let Some(text) = doc_text(&attribute) {

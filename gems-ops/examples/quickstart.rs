@@ -2,6 +2,7 @@
 //!
 //! First without memory, on symbolic buffers; then on the GPU if there is one, else on the CPU. Every value is
 //! checked against plain Rust loops.
+#![expect(clippy::print_stdout, reason = "the example shows what it computes")]
 
 use gems_ops::prelude::*;
 use half::bf16;
@@ -56,6 +57,11 @@ fn main() -> Result<()> {
     let error = check(&z.to_vec()?, &expected, 2e-6);
     println!("f32        z agrees with plain loops to {error:.1e}");
     println!("           z[0] = {}", z.select(0, 0)?);
+
+    // Traced without memory and fused: one kernel instead of three, and the same bits.
+    let fused = compile(|[x, y]| gated(&x, &y));
+    assert_eq!(fused.call([&x, &y])?.to_vec::<f32>()?, z.to_vec::<f32>()?, "fusing changes no bit");
+    println!("           fused, it has the same bits");
 
     let dz = StridedBuffer::full(DType::F32, &[ROWS, COLUMNS], 1.0, device)?;
     let (dx, dy) = gated_backward(&dz, &x, &y)?;

@@ -65,7 +65,7 @@ pub fn prelu_kernel<T: Float>(input: T, weight: T) -> T {
 /// # Errors
 /// `Shape` if the weight has another number of elements; else as [`prelu_kernel`].
 pub fn prelu<B: Buffer>(input: &B, weight: &B) -> Result<B> {
-    if weight.meta().layout.numel() == 1 {
+    if weight.shape().iter().product::<usize>() == 1 {
         return prelu_kernel(input, &weight.squeeze_all());
     }
     let weight = along(weight, input, 1).map_err(|error| error.in_op("prelu"))?;
@@ -129,7 +129,7 @@ pub fn celu<T: Float>(input: T, #[param] alpha: T) -> T {
 /// Matches `torch.nn.functional.selu`.
 #[pointwise_dynamic(promote = default(input), grad)]
 pub fn selu<T: Float>(input: T) -> T {
-    elu::scalar(input, 1.6732632423543772848, 1.0507009873554804934, 1.0)
+    elu::scalar(input, 1.6732632423543772, 1.0507009873554805, 1.0)
 }
 
 /// x·Φ(x) with the normal distribution Φ; −∞ → −0.

@@ -392,12 +392,12 @@ pub(crate) fn axis_of(rank: usize, axis: isize) -> Option<usize> {
 
 /// A view of a vector that runs along an axis of `input`.
 pub(crate) fn along<B: Buffer>(vector: &B, input: &B, axis: isize) -> Result<B> {
-    let shape = input.meta().layout.shape();
+    let shape = input.shape();
     let Some(position) = axis_of(shape.len(), axis) else {
         let message = format!("{} has no axis {axis}; give it one, or an axis that it has", input.meta());
         return Err(Error::new(ErrorKind::Shape, message));
     };
-    if vector.meta().layout.shape() != [shape[position]] {
+    if vector.shape() != [shape[position]] {
         let message = format!(
             "{} does not fit axis {axis} of {}; give a vector of {} elements",
             vector.meta(),

@@ -51,7 +51,7 @@ pub fn complex<T: Float>(real: T, imag: T) -> T::Complex {
 /// The complex number with this magnitude and angle: (abs·cos θ, abs·sin θ), multiplied out as written.
 ///
 /// An infinite angle gives NaN twice, an infinite magnitude with the angle 0 gives (∞, NaN); a negative magnitude
-/// turns the angle by π. Dtypes are those of [`complex`]. Matches `torch.polar`; dtypes promote here.
+/// turns the angle by π. Dtypes are those of [`complex`](fn@complex). Matches `torch.polar`; dtypes promote here.
 #[pointwise_dynamic(promote = default(abs, angle), dtypes(f16, bf16, f32, f64), grad)]
 pub fn polar<T: Float>(abs: T, angle: T) -> T::Complex {
     (abs * angle.cos()).to_complex(abs * angle.sin())

@@ -155,8 +155,7 @@ pub fn reglu<B: Buffer>(input: &B) -> Result<B> {
 
 /// Both halves of an axis.
 pub(crate) fn halves<B: Buffer>(input: &B, axis: isize, op: &str) -> Result<(B, B)> {
-    let layout = &input.meta().layout;
-    let size = axis_of(layout.rank(), axis).map(|axis| layout.shape()[axis]);
+    let size = axis_of(input.meta().layout.rank(), axis).map(|axis| input.shape()[axis]);
     match size {
         Some(size) if size % 2 == 0 => {
             let half = size / 2;

@@ -12,6 +12,15 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+#![cfg_attr(
+    test,
+    expect(
+        clippy::cast_possible_truncation,
+        clippy::excessive_precision,
+        reason = "tests compare with casts and with digits as they were published"
+    )
+)]
+
 extern crate self as gems_ops;
 
 pub mod activation;
@@ -48,7 +57,9 @@ pub use conversion::*;
 pub use exponential::*;
 pub use extreme::*;
 pub use gated::*;
-pub use gems_runtime::{buffer, compile, device, dtype, emit, error, layout, math, op, plan};
+pub use gems_runtime::{
+    buffer, compile, config, device, dtype, emit, error, interop, layout, math, op, plan, trace,
+};
 pub use gradient::*;
 pub use hyperbolic::*;
 pub use logical::*;
@@ -64,3 +75,18 @@ pub use trigonometric::*;
 
 #[doc(hidden)]
 pub use gems_runtime::__private;
+
+/// The code of the README and of the pages in `docs`, run as tests.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../docs/guide.md")]
+    mod guide {}
+    #[doc = include_str!("../../docs/adding-an-op.md")]
+    mod adding_an_op {}
+    #[doc = include_str!("../../docs/numerics.md")]
+    mod numerics {}
+    #[doc = include_str!("../../docs/tracing.md")]
+    mod tracing {}
+}

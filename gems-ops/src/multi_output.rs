@@ -14,13 +14,13 @@ pub fn frexp<T: Float>(input: T) -> (T, i32) {
     input.frexp()
 }
 
-/// The parts of [`polar`] in two buffers: (abs·cos θ, abs·sin θ).
+/// The parts of [`polar`](fn@polar) in two buffers: (abs·cos θ, abs·sin θ).
 #[pointwise_dynamic(promote = default(abs, angle), outputs(real_part, imag_part), grad)]
 pub fn polar_parts<T: Float>(abs: T, angle: T) -> (T, T) {
     (abs * angle.cos(), abs * angle.sin())
 }
 
-/// [`log_sigmoid`] and exp(−|x|), which its gradient may use.
+/// [`log_sigmoid`](fn@log_sigmoid) and exp(−|x|), which its gradient may use.
 ///
 /// Matches `aten::log_sigmoid_forward`.
 #[pointwise_dynamic(promote = default(input), outputs(output, buffer))]
@@ -28,7 +28,7 @@ pub fn log_sigmoid_forward<T: Float>(input: T) -> (T, T) {
     (log_sigmoid::scalar(input), (-input.abs()).exp())
 }
 
-/// [`fake_quantize_per_tensor_affine`], and whether no bound was met.
+/// [`fake_quantize_per_tensor_affine`](fn@fake_quantize_per_tensor_affine), and whether no bound was met.
 ///
 /// Matches `torch.fake_quantize_per_tensor_affine_cachemask`, but for NaN (lost there).
 #[pointwise_dynamic(promote = default(input), vote(input), outputs(output, mask), check = quantization_range)]
@@ -44,7 +44,7 @@ pub fn fake_quantize_per_tensor_affine_cachemask<T: Float>(
     (output, step >= quant_min && step <= quant_max)
 }
 
-/// The gradients of [`glu_kernel`]: (dz·σ(b), dz·a·σ(b)(1 − σ(b))).
+/// The gradients of [`glu_kernel`](fn@glu_kernel): (dz·σ(b), dz·a·σ(b)(1 − σ(b))).
 #[pointwise_dynamic(promote = default(grad_output, input, gate), outputs(grad_input, grad_gate), grad)]
 pub fn glu_backward_kernel<T: Float>(grad_output: T, input: T, gate: T) -> (T, T) {
     let open = sigmoid::scalar(gate);
@@ -57,7 +57,7 @@ pub fn glu_backward_kernel<T: Float>(grad_output: T, input: T, gate: T) -> (T, T
 ///
 /// # Errors
 /// `Shape` if the axis is out of range or of odd size, or `grad_output` does not fit a half; else as
-/// [`glu_backward_kernel`].
+/// [`glu_backward_kernel`](fn@glu_backward_kernel).
 pub fn glu_backward<B: Buffer>(grad_output: &B, input: &B, dim: isize) -> Result<B> {
     let (value, gate) = halves(input, dim, "glu_backward")?;
     let grad = copy(input)?;
@@ -66,7 +66,7 @@ pub fn glu_backward<B: Buffer>(grad_output: &B, input: &B, dim: isize) -> Result
     Ok(grad)
 }
 
-/// The gradients of [`prelu_kernel`], element by element: (x > 0 ? dz : w·dz, x > 0 ? 0 : x·dz).
+/// The gradients of [`prelu_kernel`](fn@prelu_kernel), element by element: (x > 0 ? dz : w·dz, x > 0 ? 0 : x·dz).
 ///
 /// Matches `aten::_prelu_kernel_backward`.
 #[pointwise_dynamic(promote = default(grad_output, input, weight), outputs(grad_input, grad_weight), grad)]
@@ -74,13 +74,13 @@ pub fn prelu_kernel_backward<T: Float>(grad_output: T, input: T, weight: T) -> (
     if input > 0 { (grad_output, 0) } else { (weight * grad_output, input * grad_output) }
 }
 
-/// The gradients of [`silu_and_mul`] for x and y: (dz·y·silu′(x), dz·silu(x)).
+/// The gradients of [`silu_and_mul`](fn@silu_and_mul) for x and y: (dz·y·silu′(x), dz·silu(x)).
 #[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy), grad)]
 pub fn silu_and_mul_backward<T: Float>(grad_output: T, x: T, y: T) -> (T, T) {
     (silu_backward::scalar(grad_output * y, x), grad_output * silu::scalar(x))
 }
 
-/// The gradients of [`silu_and_mul_with_clamp`] for x and y: 0 beyond a bound, as without bounds elsewhere.
+/// The gradients of [`silu_and_mul_with_clamp`](fn@silu_and_mul_with_clamp) for x and y: 0 beyond a bound, as without bounds elsewhere.
 #[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy))]
 pub fn silu_and_mul_with_clamp_backward<T: Float>(grad_output: T, x: T, y: T, #[param] limit: T) -> (T, T) {
     let gate = clamp_max::scalar(x, limit);
@@ -98,7 +98,7 @@ pub fn rotary_embedding<T: Float>(x1: T, x2: T, cos: T, sin: T) -> (T, T) {
     (x1 * cos - x2 * sin, x2 * cos + x1 * sin)
 }
 
-/// [`rotary_embedding`] in place.
+/// [`rotary_embedding`](fn@rotary_embedding) in place.
 ///
 /// # Errors
 /// Operands that do not broadcast to x1 and x2, or do not promote to their dtype; a device that fails.
@@ -136,7 +136,7 @@ pub fn lstm_cell_kernel<T: Float>(
     lstm_gates(input_i + hidden_i, input_f + hidden_f, input_g + hidden_g, input_o + hidden_o, cx)
 }
 
-/// [`lstm_cell_kernel`] with the two biases of each gate added behind its two products.
+/// [`lstm_cell_kernel`](fn@lstm_cell_kernel) with the two biases of each gate added behind its two products.
 #[pointwise_dynamic(
     promote = default(
         input_i, input_f, input_g, input_o, hidden_i, hidden_f, hidden_g, hidden_o, cx, bias_i, bias_f, bias_g,
@@ -176,7 +176,7 @@ pub fn lstm_cell_biased_kernel<T: Float>(
 /// Matches `aten::_thnn_fused_lstm_cell`, whose third result holds the gates side by side.
 ///
 /// # Errors
-/// `Shape` if a last axis has no quarters; else as [`lstm_cell_kernel`].
+/// `Shape` if a last axis has no quarters; else as [`lstm_cell_kernel`](fn@lstm_cell_kernel).
 pub fn lstm_cell_pointwise<B: Buffer>(
     input_gates: &B,
     hidden_gates: &B,
@@ -226,7 +226,7 @@ pub fn gru_cell_kernel<T: Float>(
     gru_gates(input_r + hidden_r, input_z + hidden_z, input_n, hidden_n, hx)
 }
 
-/// [`gru_cell_kernel`] with biases: both added behind both products of r and z, each to its own product of n.
+/// [`gru_cell_kernel`](fn@gru_cell_kernel) with biases: both added behind both products of r and z, each to its own product of n.
 #[pointwise_dynamic(
     promote = default(
         input_r, input_z, input_n, hidden_r, hidden_z, hidden_n, hx, bias_r, bias_z, bias_n, hidden_bias_r,
@@ -260,7 +260,7 @@ pub fn gru_cell_biased_kernel<T: Float>(
 /// Matches `aten::_thnn_fused_gru_cell`, whose second result holds the gates and two operands side by side.
 ///
 /// # Errors
-/// `Shape` if a last axis has no thirds; else as [`gru_cell_kernel`].
+/// `Shape` if a last axis has no thirds; else as [`gru_cell_kernel`](fn@gru_cell_kernel).
 pub fn gru_cell_pointwise<B: Buffer>(
     input_gates: &B,
     hidden_gates: &B,
@@ -282,7 +282,7 @@ pub fn gru_cell_pointwise<B: Buffer>(
 
 /// `N` equal pieces of the last axis.
 fn pieces<B: Buffer, const N: usize>(gates: &B, op: &str) -> Result<[B; N]> {
-    let size = gates.meta().layout.shape().last().copied().unwrap_or(1);
+    let size = gates.shape().last().copied().unwrap_or(1);
     let refused = || {
         let message = format!("the last axis of {} has no {N} equal pieces; give one a gate", gates.meta());
         Error::new(ErrorKind::Shape, message).in_op(op)
@@ -291,4 +291,97 @@ fn pieces<B: Buffer, const N: usize>(gates: &B, op: &str) -> Result<[B; N]> {
         return Err(refused());
     }
     gates.chunk(-1, N)?.try_into().map_err(|_| refused())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn buffer(values: &[f64], shape: &[usize]) -> StridedBuffer {
+        StridedBuffer::from_slice(values, shape).unwrap()
+    }
+
+    fn values(buffer: &StridedBuffer) -> Vec<f64> {
+        buffer.to_vec::<f64>().unwrap()
+    }
+
+    #[test]
+    fn frexp_splits_bits() {
+        assert_eq!(frexp::scalar(1e-45f32), (0.5, -148));
+        assert_eq!((frexp::scalar(-3.0f64), frexp::scalar(0.0f64)), ((-0.75, 2), (0.0, 0)));
+        assert_eq!(frexp::scalar(f64::INFINITY), (f64::INFINITY, 0));
+        let (mantissa, exponent) =
+            frexp(&StridedBuffer::full(DType::F16, &[1], 6.0, Device::Cpu).unwrap()).unwrap();
+        assert_eq!((mantissa.dtype(), exponent.dtype()), (DType::F16, DType::I32));
+    }
+
+    #[test]
+    fn masks_tell_where_no_bound_was_met() {
+        let (output, mask) =
+            fake_quantize_per_tensor_affine_cachemask(&buffer(&[-9.0, 0.6, 9.0], &[3]), 0.5, 1, -4, 4)
+                .unwrap();
+        assert_eq!(values(&output), [-2.5, 0.5, 1.5]);
+        assert_eq!(mask.to_vec::<bool>().unwrap(), [false, true, false]);
+        assert!(!fake_quantize_per_tensor_affine_cachemask::scalar(f64::NAN, 1.0, 0.0, -4.0, 4.0).1);
+    }
+
+    #[test]
+    fn glu_gradients_fill_both_halves() {
+        let input = buffer(&[3.0, 0.0, -1.0, 2.0, 0.0, 0.0, 0.0, 0.0], &[2, 4]);
+        let grad = glu_backward(&buffer(&[2.0, 1.0, 1.0, 1.0], &[2, 2]), &input, -1).unwrap();
+        let gate = |x: f64| 1.0 / (1.0 + (-x).exp());
+        let (low, high) = (gate(-1.0), gate(2.0));
+        let expected = [2.0 * low, high, 6.0 * low * (1.0 - low), 0.0, 0.5, 0.5, 0.0, 0.0];
+        let close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-15;
+        assert!(values(&grad).iter().zip(&expected).all(close));
+        assert_eq!(glu_backward(&input, &input, 5).unwrap_err().kind(), ErrorKind::Shape);
+    }
+
+    #[test]
+    fn gradients_stop_at_bounds() {
+        assert_eq!(prelu_kernel_backward::scalar(2.0f64, -3.0, 0.5), (1.0, -6.0));
+        assert_eq!(prelu_kernel_backward::scalar(2.0f64, 3.0, 0.5), (2.0, 0.0));
+        let bounded = silu_and_mul_with_clamp_backward::scalar;
+        assert_eq!(bounded(1.0f64, 5.0, 1.0, 4.0).0, 0.0);
+        assert_eq!(bounded(1.0f64, 1.0, 5.0, 4.0).1, 0.0);
+        assert_eq!(bounded(2.0f64, 1.0, -3.0, 4.0), silu_and_mul_backward::scalar(2.0, 1.0, -3.0));
+    }
+
+    #[test]
+    fn rotation_in_place_reads_before_it_writes() {
+        let (mut x1, mut x2) = (buffer(&[1.0, 2.0], &[2]), buffer(&[3.0, 4.0], &[2]));
+        rotary_embedding_(&mut x1, &mut x2, &buffer(&[0.0, 1.0], &[2]), &buffer(&[1.0, 0.0], &[2])).unwrap();
+        assert_eq!((values(&x1), values(&x2)), (vec![-3.0, 2.0], vec![1.0, 4.0]));
+    }
+
+    #[test]
+    fn lstm_gates_open_by_quarters() {
+        let gates = buffer(&[0.0, 30.0, 0.5, 30.0], &[1, 4]);
+        let (hy, cy, [i, _, g, o]) =
+            lstm_cell_pointwise(&gates, &buffer(&[0.0; 4], &[1, 4]), &buffer(&[2.0], &[1, 1]), None).unwrap();
+        let c = 2.0 + 0.5 * 0.5f64.tanh();
+        assert!((values(&cy)[0] - c).abs() < 1e-11 && (values(&hy)[0] - c.tanh()).abs() < 1e-11);
+        assert_eq!((values(&i)[0], values(&g)[0]), (0.5, 0.5f64.tanh()));
+        assert!(values(&o)[0] > 0.999);
+        let biases = (&buffer(&[1.0, 0.0, 0.0, 0.0], &[4]), &buffer(&[-1.0, 0.0, 0.0, 0.0], &[4]));
+        let biased =
+            lstm_cell_pointwise(&gates, &buffer(&[0.0; 4], &[1, 4]), &buffer(&[2.0], &[1, 1]), Some(biases));
+        assert_eq!(values(&biased.unwrap().1), values(&cy));
+        let odd = buffer(&[0.0; 3], &[1, 3]);
+        assert_eq!(lstm_cell_pointwise(&odd, &gates, &hy, None).unwrap_err().kind(), ErrorKind::Shape);
+    }
+
+    #[test]
+    fn gru_gates_open_by_thirds() {
+        let input = buffer(&[0.0, 0.0, 0.25], &[1, 3]);
+        let hidden = buffer(&[0.0, 0.0, 0.5], &[1, 3]);
+        let (hy, [r, z, n]) = gru_cell_pointwise(&input, &hidden, &buffer(&[2.0], &[1, 1]), None).unwrap();
+        let new = 0.5f64.tanh();
+        assert_eq!((values(&r)[0], values(&z)[0], values(&n)[0]), (0.5, 0.5, new));
+        assert_eq!(values(&hy)[0], new + 0.5 * (2.0 - new));
+        let biases = (&buffer(&[0.0, 0.0, 0.5], &[3]), &buffer(&[0.0, 0.0, -1.0], &[3]));
+        let (_, [_, _, n]) =
+            gru_cell_pointwise(&input, &hidden, &buffer(&[2.0], &[1, 1]), Some(biases)).unwrap();
+        assert_eq!(values(&n)[0], 0.5f64.tanh());
+    }
 }

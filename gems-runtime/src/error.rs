@@ -45,6 +45,8 @@ pub enum ErrorKind {
     Memory,
     /// A file could not be read or written.
     Io,
+    /// An answer depends on a size that a trace leaves open, and no guard could be made.
+    Guard,
     /// The op has no such form.
     Unsupported,
 }

@@ -3,6 +3,19 @@
 //! Reading order is the way of a call: an [`op`] meets [`buffer`]s, [`plan`] infers and schedules, [`emit`] writes the
 //! kernel, [`compile`] makes it a binary, and the executors run it on a [`device`].
 
+#![cfg_attr(
+    test,
+    expect(
+        clippy::approx_constant,
+        clippy::cast_abs_to_unsigned,
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        clippy::excessive_precision,
+        reason = "tests compare with casts and with digits as they were published"
+    )
+)]
+
 extern crate self as gems_runtime;
 
 pub mod error;
@@ -15,6 +28,8 @@ pub mod buffer;
 pub mod op;
 
 pub mod plan;
+
+pub mod trace;
 
 pub mod emit;
 

@@ -1,14 +1,13 @@
 // Stands in for the CUDA built-ins, so that a host compiler takes generated kernels as they are.
-// `launch` walks the grid, one thread at a time; `launch_together` runs the threads of a block as threads of the host,
-// for kernels that wait for each other.
+// One thread runs at a time; `launch` walks the grid. The threads of a block are fibers: at a barrier, one gives way to
+// the next, and the first goes on when all have come there or ended.
+#include <ucontext.h>
+
 #include <cmath>
-#include <condition_variable>
 #include <cstddef>
-#include <mutex>
-#include <thread>
+#include <memory>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 // Macros of <cmath> with the names of members of the prelude.
 #undef NAN
@@ -16,68 +15,87 @@
 
 #define __device__
 #define __global__
+#define __shared__ static
 #define __forceinline__ inline
+#define __noinline__ __attribute__((noinline)) inline
 #define __launch_bounds__(threads)
 #define __restrict__ __restrict
-#define __shared__ static
-#define __syncthreads() barrier.wait()
 
 namespace {
 struct Index {
   unsigned x = 0, y = 0, z = 0;
 };
-Index blockIdx;
-thread_local Index threadIdx;
-
-// Lets nobody go on until everybody has come.
-class Barrier {
- public:
-  void reset(unsigned threads) { threads_ = threads; }
-  void wait() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    const unsigned turn = turn_;
-    if (++waiting_ == threads_) {
-      waiting_ = 0;
-      ++turn_;
-      all_.notify_all();
-    } else {
-      all_.wait(lock, [&] { return turn != turn_; });
-    }
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable all_;
-  unsigned threads_ = 0, waiting_ = 0, turn_ = 0;
-};
-Barrier barrier;
+Index blockIdx, threadIdx;
 
 template <class... P, std::size_t... I>
 void call(void (*kernel)(P...), void** arguments, std::index_sequence<I...>) {
   kernel(*static_cast<std::remove_cv_t<P>*>(arguments[I])...);
 }
 
-template <class... P>
-void launch(void (*kernel)(P...), void** arguments, unsigned blocks, unsigned threads) {
-  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
-    for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) {
-      call(kernel, arguments, std::index_sequence_for<P...>());
+// One thread of a block.
+struct Fiber {
+  ucontext_t context;
+  std::unique_ptr<char[]> stack;
+  bool ended = false;
+};
+Fiber* current = nullptr;
+ucontext_t scheduler;
+void (*body)() = nullptr;
+
+[[maybe_unused]] void __syncthreads() {
+  swapcontext(&current->context, &scheduler);
+}
+
+void run_fiber() {
+  body();
+  current->ended = true;
+  swapcontext(&current->context, &scheduler);
+}
+
+// Runs a block whose threads meet at barriers.
+void run_block(unsigned threads) {
+  constexpr std::size_t bytes = 256 << 10;
+  static std::unique_ptr<Fiber[]> fibers(new Fiber[1024]);
+  for (unsigned t = 0; t < threads; ++t) {
+    Fiber& fiber = fibers[t];
+    if (!fiber.stack) {
+      fiber.stack.reset(new char[bytes]);
+    }
+    fiber.ended = false;
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_size = bytes;
+    fiber.context.uc_link = nullptr;
+    makecontext(&fiber.context, run_fiber, 0);
+  }
+  for (bool any = true; any;) {
+    any = false;
+    for (unsigned t = 0; t < threads; ++t) {
+      if (!fibers[t].ended) {
+        any = true;
+        threadIdx.x = t;
+        current = &fibers[t];
+        swapcontext(&scheduler, &current->context);
+      }
     }
   }
 }
 
 template <class... P>
-void launch_together(void (*kernel)(P...), void** arguments, unsigned blocks, unsigned threads) {
-  barrier.reset(threads);
+void launch(void (*kernel)(P...), void** arguments, unsigned blocks, unsigned threads, bool barriers) {
+  static void (*call_kernel)(P...);
+  static void** call_arguments;
+  call_kernel = kernel;
+  call_arguments = arguments;
+  body = [] { call(call_kernel, call_arguments, std::index_sequence_for<P...>()); };
   for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
-    std::vector<std::thread> block;
-    for (unsigned i = 0; i < threads; ++i) {
-      block.emplace_back([=] {
-        threadIdx.x = i;
-        call(kernel, arguments, std::index_sequence_for<P...>());
-      });
+    if (barriers) {
+      run_block(threads);
+      continue;
     }
-    for (std::thread& thread : block) thread.join();
+    for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) {
+      body();
+    }
   }
 }
 }  // namespace

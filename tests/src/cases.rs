@@ -58,6 +58,10 @@ pub enum View {
     Element,
     /// One element of storage beyond the start: not aligned to a vector.
     Shifted,
+    /// Reversed along the axis that is fastest, then the last two axes swapped.
+    TurnedFlipped,
+    /// Rows of a wider buffer, with three elements between them.
+    Cropped,
 }
 
 impl View {
@@ -81,6 +85,13 @@ impl View {
             View::Row => Layout::contiguous(last),
             View::Column => Layout::contiguous(&with_last(1)),
             View::Element => Layout::contiguous(&vec![1; shape.len()]),
+            View::TurnedFlipped => {
+                let mut swapped = shape.to_vec();
+                let rank = swapped.len();
+                swapped.swap(rank - 1, rank - 2);
+                Layout::contiguous(&swapped)?.flip(&[-1])?.transpose(-1, -2)
+            }
+            View::Cropped => Layout::contiguous(&with_last(last[0] + 3))?.narrow(-1, 1, last[0]),
             View::Shifted => {
                 let strides = Layout::contiguous(shape)?;
                 Layout::new(shape, strides.strides(), 1)
@@ -94,7 +105,8 @@ fn case(op: &'static OpDef, shape: &[usize], operands: &[(DType, View)]) -> Case
     for (dtype, view) in operands {
         name.push_str(&format!("_{dtype}_{}", format!("{view:?}").to_lowercase()));
     }
-    name.push_str(&format!("_rank{}", shape.len()));
+    let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    name.push_str(&format!("_{}", extents.join("x")));
     let meta = |&(dtype, view): &(DType, View)| Meta {
         dtype,
         device: Device::Cpu,
@@ -106,8 +118,10 @@ fn case(op: &'static OpDef, shape: &[usize], operands: &[(DType, View)]) -> Case
 /// All cases, in the order of their snapshots.
 #[must_use]
 pub fn all() -> Vec<Case> {
-    use DType::{BF16, Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
-    use View::{Column, Contiguous, Element, Flipped, Row, Shifted, Stepped, Transposed};
+    use DType::{BF16, Bool, C64, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+    use View::{
+        Column, Contiguous, Cropped, Element, Flipped, Row, Shifted, Stepped, Transposed, TurnedFlipped,
+    };
     let flat: &[usize] = &[1000];
     let plane: &[usize] = &[24, 36];
     let cube: &[usize] = &[5, 6, 8];
@@ -179,5 +193,24 @@ pub fn all() -> Vec<Case> {
             cases.push(case(gelu_and_mul_backward::DEF, shape, &operands));
         }
     }
+    // Every way to reach memory, with every size of element: parts of vectors, shifted lines, tiles with ends.
+    let odd: &[usize] = &[7, 133];
+    let large: &[usize] = &[70, 84];
+    let batch: &[usize] = &[3, 40, 5, 33];
+    for dtype in [F32, BF16, I8, F64] {
+        cases.push(case(add::DEF, flat, &[(dtype, Shifted), (dtype, Contiguous)]));
+        cases.push(case(add::DEF, odd, &[(dtype, Cropped), (dtype, Contiguous)]));
+        cases.push(case(add::DEF, odd, &[(dtype, Flipped), (dtype, Column)]));
+        cases.push(case(add::DEF, large, &[(dtype, Contiguous), (dtype, Transposed)]));
+        cases.push(case(add::DEF, batch, &[(dtype, Contiguous), (dtype, Transposed)]));
+    }
+    cases.push(case(add::DEF, large, &[(F32, Contiguous), (F32, TurnedFlipped)]));
+    cases.push(case(add::DEF, large, &[(BF16, Transposed), (F32, Contiguous)]));
+    cases.push(case(lerp::DEF, large, &[(F32, Contiguous), (F32, Transposed), (F32, TurnedFlipped)]));
+    cases.push(case(add::DEF, large, &[(I8, Contiguous), (F64, Transposed)]));
+    cases.push(case(relu::DEF, odd, &[(BF16, Stepped)]));
+    cases.push(case(copy::DEF, odd, &[(C64, Cropped)]));
+    let operands = [(BF16, Contiguous), (BF16, Transposed), (BF16, Contiguous)];
+    cases.push(case(gelu_and_mul_backward::DEF, large, &operands));
     cases
 }

@@ -69,6 +69,7 @@ fn differ(expected: &[f64], got: &[f64], bound: Bound, dtype: DType) -> Result<(
 }
 
 /// Distance to the next value with so many mantissa bits.
+#[expect(clippy::cast_possible_truncation, reason = "exponents of f64 are small")]
 fn ulp(x: f64, mantissa: i32, smallest: i32) -> f64 {
     let exponent = if x == 0.0 || !x.is_finite() { -1100 } else { x.abs().log2().floor() as i32 };
     2f64.powi(Ord::max(exponent - mantissa, smallest))

@@ -25,19 +25,18 @@ static BUILT: Mutex<BTreeMap<String, Arc<Library>>> = Mutex::new(BTreeMap::new()
 /// `Compile` if the host compiler is missing or rejects the kernel.
 pub fn back_end(call: &Call<'_>) -> Result<()> {
     let spec = &call.plan.spec;
-    let library = library(&emit::source(spec)?, "launch")?;
+    let library = library(&emit::source(spec)?)?;
     launch(&library, &mut call.pack(), call.plan.args.blocks, spec.class.threads())
 }
 
-/// The same for [`gems_runtime::exec::sum_to_on`]; the threads of a block run together.
+/// The same for [`gems_runtime::exec::sum_to_on`].
 ///
 /// # Errors
 /// As [`back_end`].
 pub fn sum_back_end(call: &SumCall<'_>) -> Result<()> {
-    let spec = &call.plan.spec;
-    let library = library(&emit::sum_source(spec)?, "launch_together")?;
+    let library = library(&emit::sum_source(&call.plan.spec)?)?;
     let mut packed = emit::pack_sum(call.plan, call.from.address(), call.to.address());
-    launch(&library, &mut packed, call.plan.blocks(), spec.threads)
+    launch(&library, &mut packed, call.plan.blocks(), call.plan.spec.threads)
 }
 
 fn launch(library: &Library, packed: &mut emit::Packed, blocks: u64, threads: u32) -> Result<()> {
@@ -50,36 +49,29 @@ fn launch(library: &Library, packed: &mut emit::Packed, blocks: u64, threads: u3
     Ok(())
 }
 
-fn library(source: &emit::Source, launcher: &str) -> Result<Arc<Library>> {
+fn library(source: &emit::Source) -> Result<Arc<Library>> {
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(library) = built.get(&source.text) {
         return Ok(library.clone());
     }
-    let library = Arc::new(build(source, launcher)?);
+    let library = Arc::new(build(source)?);
     built.insert(source.text.clone(), library.clone());
     Ok(library)
 }
 
-fn build(source: &emit::Source, launcher: &str) -> Result<Library> {
+fn build(source: &emit::Source) -> Result<Library> {
     let folder = tempfile::tempdir().map_err(failed)?;
     let (unit, object) = (folder.path().join("kernel.cpp"), folder.path().join("kernel.so"));
     let text = format!(
         "{SHIM}\n{}\nextern \"C\" void gems_launch(void** arguments, unsigned blocks, unsigned threads) {{\n  \
-         {launcher}({}, arguments, blocks, threads);\n}}\n",
-        source.text, source.entry
+         launch({}, arguments, blocks, threads, {});\n}}\n",
+        source.text,
+        source.entry,
+        source.text.contains("__syncthreads")
     );
     std::fs::write(&unit, &text).map_err(failed)?;
     let output = Command::new(std::env::var_os("CXX").unwrap_or_else(|| "c++".into()))
-        .args([
-            "-std=c++17",
-            "-O1",
-            "-shared",
-            "-fPIC",
-            "-ffp-contract=off",
-            "-fno-strict-aliasing",
-            "-w",
-            "-pthread",
-        ])
+        .args(["-std=c++17", "-O1", "-shared", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-w"])
         .args(["-fno-builtin", "-o"])
         .arg(&object)
         .arg(&unit)

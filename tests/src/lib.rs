@@ -5,3 +5,9 @@ pub mod cases;
 pub mod compare;
 pub mod host_run;
 pub mod random;
+
+/// The guides; their code is run.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/tracing.md")]
+#[derive(Debug)]
+pub struct Guides;

@@ -131,7 +131,7 @@ impl Random {
                     0 => self.bits().cast_signed(),
                     1 => i64::MIN >> self.below(64),
                     2 => 0,
-                    _ => self.below(41) as i64 - 20,
+                    _ => self.below(41).cast_signed() as i64 - 20,
                 })
                 .collect();
             return cast(&StridedBuffer::from_slice(&values, &[n]).expect("small"), dtype)

@@ -35,6 +35,7 @@ fn device(source: &str) -> (String, Device) {
 #[track_caller]
 fn check(source: &str, expected: &str) {
     let text = device(source).0.replace("__device__ __forceinline__ ", "");
+    let text = text.replace("__device__ __noinline__ ", "");
     let text = text.trim_start_matches("template <typename T>\n");
     assert_eq!(text, expected, "\n{text}");
 }
@@ -48,6 +49,16 @@ fn uses(source: &str) -> Vec<String> {
         format!("{}({})", used.name, types.join(", "))
     };
     device(source).1.uses.iter().map(describe).collect()
+}
+
+#[test]
+fn functions_with_loops_or_never_inlined_are_called_not_repeated() {
+    let (text, _) = device("fn f(x: f64) -> f64 { let mut y = x; for _ in 0..3 { y = y * x; } y }");
+    assert!(text.starts_with("__device__ __noinline__ f64 f("), "{text}");
+    let (text, _) = device("#[inline(never)] fn f(x: f64) -> f64 { x }");
+    assert!(text.starts_with("__device__ __noinline__ f64 f("), "{text}");
+    let (text, _) = device("#[inline] fn f(x: f64) -> f64 { x }");
+    assert!(text.starts_with("__device__ __forceinline__ f64 f("), "{text}");
 }
 
 #[test]

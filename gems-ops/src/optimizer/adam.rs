@@ -72,7 +72,7 @@ pub fn fused_adam<T: Float>(
     (moved, mean, square)
 }
 
-/// [`fused_adam`] with the gradient unscaled first and nothing changed where `found_inf` is 1.
+/// [`fused_adam`](fn@fused_adam) with the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_adam_(grad_scale, found_inf)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq), outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out), like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq))]
@@ -100,7 +100,7 @@ pub fn fused_adam_scaled<T: Float>(
     if found_inf == 1 { (param, grad, exp_avg, exp_avg_sq) } else { (moved, unscaled, mean, square) }
 }
 
-/// [`fused_adam`] with √max v in place of √v.
+/// [`fused_adam`](fn@fused_adam) with √max v in place of √v.
 ///
 /// Matches `torch._fused_adam_(amsgrad=True)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), outputs(param_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out), like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq))]
@@ -127,7 +127,7 @@ pub fn fused_adam_amsgrad<T: Float>(
     (moved, mean, square, greatest)
 }
 
-/// [`fused_adam`] with √max v in place of √v, the gradient unscaled first and nothing changed where `found_inf` is 1.
+/// [`fused_adam`](fn@fused_adam) with √max v in place of √v, the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_adam_(amsgrad=True, grad_scale, found_inf)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out), like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq))]
@@ -190,7 +190,7 @@ pub fn fused_adamw<T: Float>(
     (moved, mean, square)
 }
 
-/// [`fused_adamw`] with the gradient unscaled first and nothing changed where `found_inf` is 1.
+/// [`fused_adamw`](fn@fused_adamw) with the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_adamw_(grad_scale, found_inf)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq), outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out), like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq))]
@@ -219,7 +219,7 @@ pub fn fused_adamw_scaled<T: Float>(
     if found_inf == 1 { (param, grad, exp_avg, exp_avg_sq) } else { (moved, unscaled, mean, square) }
 }
 
-/// [`fused_adamw`] with √max v in place of √v.
+/// [`fused_adamw`](fn@fused_adamw) with √max v in place of √v.
 ///
 /// Matches `torch._fused_adamw_(amsgrad=True)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), outputs(param_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out), like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq))]
@@ -247,7 +247,7 @@ pub fn fused_adamw_amsgrad<T: Float>(
     (moved, mean, square, greatest)
 }
 
-/// [`fused_adamw`] with √max v in place of √v, the gradient unscaled first and nothing changed where `found_inf` is 1.
+/// [`fused_adamw`](fn@fused_adamw) with √max v in place of √v, the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_adamw_(amsgrad=True, grad_scale, found_inf)`.
 #[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out), like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq))]
@@ -581,6 +581,7 @@ pub fn fused_nadam<T: Float>(
 ///
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
+#[expect(clippy::too_many_arguments, reason = "buffers and options of the step")]
 pub fn fused_nadam_<B: Buffer>(
     param: &mut B,
     grad: &B,
@@ -685,4 +686,125 @@ pub fn fused_radam_<B: Buffer>(
         exp_avg,
         exp_avg_sq,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{buffer, check};
+    use super::*;
+
+    fn moments<'a>(mean: &'a mut StridedBuffer, square: &'a mut StridedBuffer) -> Moments<'a, StridedBuffer> {
+        Moments { exp_avg: mean, exp_avg_sq: square, max_exp_avg_sq: None }
+    }
+
+    #[test]
+    fn the_first_step_has_the_size_of_the_rate() {
+        let options = Adam { lr: 0.1, eps: 0.0, ..Adam::default() };
+        let (mut param, mut grad) = (buffer(&[1.0, 1.0]), buffer(&[0.02, -5.0]));
+        let (mut mean, mut square) = (buffer(&[0.0; 2]), buffer(&[0.0; 2]));
+        fused_adam_(&mut param, &mut grad, moments(&mut mean, &mut square), 1.0, &options, None).unwrap();
+        check(&param, &[0.9, 1.1]);
+        check(&mean, &[0.002, -0.5]);
+        check(&square, &[0.02 * 0.02 * 0.001, 0.025]);
+        let upward = Adam { maximize: true, ..options };
+        let (mut mean, mut square) = (buffer(&[0.0; 2]), buffer(&[0.0; 2]));
+        fused_adam_(&mut param, &mut grad, moments(&mut mean, &mut square), 1.0, &upward, None).unwrap();
+        check(&param, &[1.0, 1.0]);
+    }
+
+    #[test]
+    fn decay_is_of_the_gradient_in_adam_and_of_the_weights_in_adamw() {
+        let options = Adam { lr: 0.1, eps: 0.0, weight_decay: 0.5, ..Adam::default() };
+        let (mut coupled, mut decoupled, mut grad) = (buffer(&[2.0]), buffer(&[2.0]), buffer(&[-0.25]));
+        let (mut mean, mut square) = (buffer(&[0.0]), buffer(&[0.0]));
+        fused_adam_(&mut coupled, &mut grad, moments(&mut mean, &mut square), 1.0, &options, None).unwrap();
+        check(&mean, &[0.1 * 0.75]);
+        check(&coupled, &[1.9]);
+        let (mut mean, mut square) = (buffer(&[0.0]), buffer(&[0.0]));
+        fused_adamw_(&mut decoupled, &mut grad, moments(&mut mean, &mut square), 1.0, &options, None)
+            .unwrap();
+        check(&mean, &[-0.025]);
+        check(&decoupled, &[2.0 - 0.05 * 2.0 + 0.1]);
+    }
+
+    #[test]
+    fn amsgrad_keeps_the_greatest_mean_of_squares() {
+        let options = Adam { lr: 0.1, eps: 0.0, beta1: 0.0, beta2: 0.5, ..Adam::default() };
+        let (mut param, mut grad) = (buffer(&[1.0]), buffer(&[1.0]));
+        let (mut mean, mut square, mut most) = (buffer(&[0.0]), buffer(&[0.0]), buffer(&[8.0]));
+        let state = Moments { exp_avg: &mut mean, exp_avg_sq: &mut square, max_exp_avg_sq: Some(&mut most) };
+        fused_adam_(&mut param, &mut grad, state, 1.0, &options, None).unwrap();
+        check(&param, &[1.0 - 0.1 / (8f64.sqrt() / 0.5f64.sqrt())]);
+        check(&square, &[0.5]);
+        check(&most, &[8.0]);
+    }
+
+    #[test]
+    fn a_step_with_an_infinite_gradient_changes_nothing() {
+        let options = Adam { lr: 0.1, ..Adam::default() };
+        let (mut param, mut grad) = (buffer(&[1.0]), buffer(&[8.0]));
+        let (mut mean, mut square) = (buffer(&[0.5]), buffer(&[0.25]));
+        let grad_scale = buffer(&[4.0]);
+        for (found, gradient) in [(1.0, 8.0), (0.0, 2.0)] {
+            let scaling = Scaling { grad_scale: &grad_scale, found_inf: &buffer(&[found]) };
+            let state = moments(&mut mean, &mut square);
+            fused_adamw_(&mut param, &mut grad, state, 1.0, &options, Some(scaling)).unwrap();
+            check(&grad, &[gradient]);
+            if found == 1.0 {
+                check(&param, &[1.0]);
+                check(&mean, &[0.5]);
+            }
+        }
+        check(&mean, &[0.5 + 0.1 * 1.5]);
+    }
+
+    #[test]
+    fn buffers_keep_their_dtypes() {
+        let mut param = StridedBuffer::full(DType::BF16, &[1], 1.0, Device::Cpu).unwrap();
+        let mut grad = StridedBuffer::full(DType::BF16, &[1], 1.0, Device::Cpu).unwrap();
+        let mut mean = StridedBuffer::full(DType::F32, &[1], 0.0, Device::Cpu).unwrap();
+        let mut square = StridedBuffer::full(DType::F32, &[1], 0.0, Device::Cpu).unwrap();
+        let state = moments(&mut mean, &mut square);
+        fused_adam_(&mut param, &mut grad, state, 1.0, &Adam::default(), None).unwrap();
+        assert_eq!((param.dtype(), mean.dtype()), (DType::BF16, DType::F32));
+        assert_eq!(square.item::<f32>().unwrap(), 0.001);
+        let fresh = fused_adamax(&param, &grad, &mean, &square, 0.1, 0.1, 0.9, 0.0, 0.0).unwrap();
+        assert_eq!((fresh.0.dtype(), fresh.1.dtype()), (DType::BF16, DType::F32));
+    }
+
+    #[test]
+    fn relatives_agree_with_their_formulas_after_one_step() {
+        let options = Adam { lr: 0.1, eps: 0.0, ..Adam::default() };
+        let grad = buffer(&[2.0]);
+        let (mut param, mut mean, mut norm) = (buffer(&[1.0]), buffer(&[0.0]), buffer(&[0.0]));
+        fused_adamax_(&mut param, &grad, &mut mean, &mut norm, 1.0, &options).unwrap();
+        check(&param, &[0.9]);
+        check(&norm, &[2.0]);
+        // Far from rectified, RAdam is the plain mean.
+        let (mut param, mut mean, mut square) = (buffer(&[1.0]), buffer(&[0.0]), buffer(&[0.0]));
+        fused_radam_(&mut param, &grad, &mut mean, &mut square, 1.0, &options).unwrap();
+        check(&param, &[1.0 - 0.1 * 2.0]);
+        let (mut param, mut product) = (buffer(&[1.0]), 1.0);
+        let (mut mean, mut square) = (buffer(&[0.0]), buffer(&[0.0]));
+        fused_nadam_(&mut param, &grad, &mut mean, &mut square, 1.0, &mut product, 0.0, &options).unwrap();
+        // Without decay of the momentum, μ is β₁/2 in every step.
+        let mu = 0.45;
+        check(&param, &[1.0 - 0.1 * (1.0 - mu) / (1.0 - mu) - 0.1 * mu / (1.0 - mu * mu) * 0.1]);
+        assert_eq!(product, mu);
+    }
+
+    #[test]
+    fn radam_is_rectified_after_some_steps() {
+        let options = Adam { lr: 0.1, eps: 0.0, ..Adam::default() };
+        let (mut param, mut mean, mut square) = (buffer(&[1.0]), buffer(&[2.0]), buffer(&[4.0]));
+        fused_radam_(&mut param, &buffer(&[2.0]), &mut mean, &mut square, 10.0, &options).unwrap();
+        let (first, second): (f64, f64) = (1.0 - 0.9f64.powi(10), 1.0 - 0.999f64.powi(10));
+        let longest = 1999.0;
+        let length = longest - 20.0 * (1.0 - second) / second;
+        let rectification =
+            (length - 4.0) * (length - 2.0) * longest / ((longest - 4.0) * (longest - 2.0) * length);
+        assert!(length > 5.0);
+        let expected = 1.0 - 0.1 * 2.0 / first * second.sqrt() / 2.0 * rectification.sqrt();
+        assert!((param.item::<f64>().unwrap() - expected).abs() < 1e-12);
+    }
 }

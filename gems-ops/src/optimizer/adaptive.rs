@@ -93,7 +93,7 @@ pub fn fused_rmsprop<T: Float>(
     (param - lr * (descent / (square.sqrt() + eps)), square)
 }
 
-/// [`fused_rmsprop`] with momentum: b = momentum·b + g/(√s + eps); p −= lr·b.
+/// [`fused_rmsprop`](fn@fused_rmsprop) with momentum: b = momentum·b + g/(√s + eps); p −= lr·b.
 ///
 /// Matches `torch.optim.RMSprop(momentum)`.
 #[pointwise_dynamic(
@@ -119,7 +119,7 @@ pub fn fused_rmsprop_momentum<T: Float>(
     (param - lr * mean, square, mean)
 }
 
-/// [`fused_rmsprop`] divided by the deviation: a += (1−α)(g−a); p −= lr·g/(√(s−a²) + eps).
+/// [`fused_rmsprop`](fn@fused_rmsprop) divided by the deviation: a += (1−α)(g−a); p −= lr·g/(√(s−a²) + eps).
 ///
 /// Matches `torch.optim.RMSprop(centered=True)`.
 #[pointwise_dynamic(
@@ -143,7 +143,7 @@ pub fn fused_rmsprop_centered<T: Float>(
     (param - lr * (descent / ((square - center * center).sqrt() + eps)), square, center)
 }
 
-/// [`fused_rmsprop_centered`] with momentum: b = momentum·b + g/(√(s−a²) + eps); p −= lr·b.
+/// [`fused_rmsprop_centered`](fn@fused_rmsprop_centered) with momentum: b = momentum·b + g/(√(s−a²) + eps); p −= lr·b.
 ///
 /// Matches `torch.optim.RMSprop(momentum, centered=True)`.
 #[pointwise_dynamic(
@@ -300,6 +300,7 @@ pub fn fused_adadelta<T: Float>(
 ///
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
+#[expect(clippy::too_many_arguments, reason = "buffers and options of the step")]
 pub fn fused_adadelta_<B: Buffer>(
     param: &mut B,
     grad: &B,
@@ -325,4 +326,48 @@ pub fn fused_adadelta_<B: Buffer>(
         square_avg,
         acc_delta,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{buffer, check};
+    use super::*;
+
+    #[test]
+    fn adagrad_shrinks_its_rate() {
+        let options = Adagrad { lr: 0.5, lr_decay: 1.0, eps: 1.0, ..Adagrad::default() };
+        let (mut param, mut sum) = (buffer(&[1.0]), buffer(&[5.0]));
+        fused_adagrad_(&mut param, &buffer(&[2.0]), &mut sum, 2.0, &options).unwrap();
+        check(&sum, &[9.0]);
+        check(&param, &[1.0 - 0.25 * 2.0 / 4.0]);
+    }
+
+    #[test]
+    fn rmsprop_has_four_forms() {
+        let options = RmsProp { lr: 0.5, alpha: 0.75, eps: 1.0, momentum: 0.5, ..RmsProp::default() };
+        let grad = buffer(&[4.0]);
+        let square = 0.25 * 16.0 + 0.75 * 4.0;
+        for (is_centered, has_momentum) in [(false, false), (false, true), (true, false), (true, true)] {
+            let (mut param, mut mean_square) = (buffer(&[1.0]), buffer(&[4.0]));
+            let (mut center, mut mean) = (buffer(&[0.0]), buffer(&[2.0]));
+            let centered = is_centered.then_some(&mut center);
+            let momentum = has_momentum.then_some(&mut mean);
+            fused_rmsprop_(&mut param, &grad, &mut mean_square, centered, momentum, &options).unwrap();
+            let spread: f64 = if is_centered { square - 1.0 } else { square };
+            let step = 4.0 / (spread.sqrt() + 1.0) + if has_momentum { 1.0 } else { 0.0 };
+            check(&param, &[1.0 - 0.5 * step]);
+            check(&mean_square, &[square]);
+            check(&center, &[if is_centered { 1.0 } else { 0.0 }]);
+            check(&mean, &[if has_momentum { step } else { 2.0 }]);
+        }
+    }
+
+    #[test]
+    fn adadelta_steps_by_past_steps() {
+        let (mut param, mut square, mut delta) = (buffer(&[1.0]), buffer(&[0.0]), buffer(&[8.0]));
+        fused_adadelta_(&mut param, &buffer(&[4.0]), &mut square, &mut delta, 0.5, 0.5, 1.0, 0.0).unwrap();
+        check(&square, &[8.0]);
+        check(&param, &[1.0 - 0.5 * 4.0]);
+        check(&delta, &[0.5 * 8.0 + 0.5 * 16.0]);
+    }
 }

@@ -17,7 +17,7 @@ pub fn fused_sgd<T: Float>(
     param - lr * descent_of(grad, param, weight_decay, maximize)
 }
 
-/// [`fused_sgd`] with the gradient unscaled first and nothing changed where `found_inf` is 1.
+/// [`fused_sgd`](fn@fused_sgd) with the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_sgd_(grad_scale, found_inf)` without momentum.
 #[pointwise_dynamic(
@@ -77,7 +77,7 @@ pub fn fused_sgd_momentum<T: Float>(
     (param - lr * direction, mean)
 }
 
-/// [`fused_sgd_momentum`] with the gradient unscaled first and nothing changed where `found_inf` is 1.
+/// [`fused_sgd_momentum`](fn@fused_sgd_momentum) with the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_sgd_(grad_scale, found_inf)`.
 #[pointwise_dynamic(
@@ -339,4 +339,70 @@ pub fn fused_lion_<B: Buffer>(
         param,
         exp_avg,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{buffer, check};
+    use super::*;
+
+    #[test]
+    fn momentum_begins_with_the_gradient() {
+        let options = Sgd { lr: 0.5, momentum: 0.75, dampening: 0.5, ..Sgd::default() };
+        let (mut param, mut grad, mut mean) = (buffer(&[1.0]), buffer(&[4.0]), buffer(&[100.0]));
+        fused_sgd_(&mut param, &mut grad, Some(&mut mean), true, &options, None).unwrap();
+        check(&mean, &[4.0]);
+        check(&param, &[-1.0]);
+        fused_sgd_(&mut param, &mut grad, Some(&mut mean), false, &options, None).unwrap();
+        check(&mean, &[5.0]);
+        check(&param, &[-3.5]);
+        let nesterov = Sgd { nesterov: true, ..options };
+        fused_sgd_(&mut param, &mut grad, Some(&mut mean), false, &nesterov, None).unwrap();
+        check(&mean, &[5.75]);
+        check(&param, &[-3.5 - 0.5 * (4.0 + 0.75 * 5.75)]);
+    }
+
+    #[test]
+    fn plain_descent_decays_weights_and_unscales() {
+        let options = Sgd { lr: 0.5, weight_decay: 0.25, ..Sgd::default() };
+        let (mut param, mut grad) = (buffer(&[2.0]), buffer(&[6.0]));
+        let (grad_scale, finite, infinite) = (buffer(&[2.0]), buffer(&[0.0]), buffer(&[1.0]));
+        let skipped = Scaling { grad_scale: &grad_scale, found_inf: &infinite };
+        fused_sgd_(&mut param, &mut grad, None, false, &options, Some(skipped)).unwrap();
+        check(&param, &[2.0]);
+        check(&grad, &[6.0]);
+        let scaling = Scaling { grad_scale: &grad_scale, found_inf: &finite };
+        fused_sgd_(&mut param, &mut grad, None, false, &options, Some(scaling)).unwrap();
+        check(&param, &[2.0 - 0.5 * 3.5]);
+        check(&grad, &[3.0]);
+    }
+
+    #[test]
+    fn averaged_descent_averages() {
+        let (mut param, mut mean) = (buffer(&[2.0]), buffer(&[10.0]));
+        fused_asgd_(&mut param, &buffer(&[1.0]), &mut mean, 0.5, 1.0, 0.1, 0.0).unwrap();
+        check(&param, &[2.0 * 0.95 - 0.5]);
+        check(&mean, &[1.4]);
+        fused_asgd_(&mut param, &buffer(&[1.0]), &mut mean, 0.5, 0.25, 0.1, 0.0).unwrap();
+        check(&mean, &[1.4 + 0.25 * (1.4 * 0.95 - 0.5 - 1.4)]);
+    }
+
+    #[test]
+    fn rprop_stands_still_where_the_gradient_turns() {
+        let (mut param, mut prev) = (buffer(&[1.0, 1.0, 1.0]), buffer(&[1.0, 1.0, 0.0]));
+        let mut step = buffer(&[0.5, 0.5, 0.5]);
+        let grad = buffer(&[2.0, -2.0, -3.0]);
+        fused_rprop_(&mut param, &grad, &mut prev, &mut step, (0.5, 4.0), (1e-6, 1.5)).unwrap();
+        check(&step, &[1.5, 0.25, 0.5]);
+        check(&param, &[-0.5, 1.0, 1.5]);
+        check(&prev, &[2.0, 0.0, -3.0]);
+    }
+
+    #[test]
+    fn lion_steps_by_sign() {
+        let (mut param, mut mean) = (buffer(&[1.0, 2.0]), buffer(&[1.0, 1.0]));
+        fused_lion_(&mut param, &buffer(&[-10.0, 4.0]), &mut mean, 0.5, (0.9, 0.75), 0.1).unwrap();
+        check(&param, &[1.0 - 0.5 * (-1.0 + 0.1), 2.0 - 0.5 * (1.0 + 0.2)]);
+        check(&mean, &[0.75 - 2.5, 1.75]);
+    }
 }

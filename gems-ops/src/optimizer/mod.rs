@@ -32,10 +32,30 @@ fn descent_of<T: Float>(grad: T, param: T, weight_decay: T, maximize: bool) -> T
 
 /// Loss scaling of a step: the gradient is divided by `grad_scale` and stored back; where `found_inf` is 1, nothing
 /// changes. Both have one element.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Scaling<'a, B> {
     /// What the loss was multiplied by.
     pub grad_scale: &'a B,
     /// 1 if a gradient was not finite; see [`amp_unscale_`].
     pub found_inf: &'a B,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+
+    /// A host buffer of f64.
+    pub(super) fn buffer(values: &[f64]) -> StridedBuffer {
+        StridedBuffer::from_slice(values, &[values.len()]).unwrap()
+    }
+
+    #[track_caller]
+    pub(super) fn check(buffer: &StridedBuffer, expected: &[f64]) {
+        let got = buffer.to_vec::<f64>().unwrap();
+        let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-14 * b.abs().max(1.0);
+        assert!(
+            got.len() == expected.len() && got.iter().zip(expected).all(close),
+            "{got:?} is not {expected:?}"
+        );
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 
-/// average + (1 − decay)·(value − average), as [`lerp`]; in place by `ema_update::inplace`.
+/// average + (1 − decay)·(value − average), as [`lerp`](fn@lerp); in place by `ema_update::inplace`.
 #[pointwise_dynamic(promote = default(average, value))]
 pub fn ema_update<T: Float>(average: T, value: T, #[param] decay: T) -> T {
     lerp::scalar(average, value, 1 - decay)
@@ -29,7 +29,7 @@ pub fn amp_unscale_<B: Buffer>(grad: &mut B, inv_scale: &B, found_inf: &mut B) -
     let (unscaled, flags) = amp_unscale(&scaled, inv_scale)?;
     copy::out(&unscaled, grad)?;
     let mut flags = flags.reshape(&[-1])?;
-    let mut numel = flags.meta().layout.numel();
+    let mut numel: usize = flags.shape().iter().product();
     while numel > 1 {
         // The halves share an element where the number is odd.
         let half = numel.div_ceil(2);
@@ -41,4 +41,39 @@ pub fn amp_unscale_<B: Buffer>(grad: &mut B, inv_scale: &B, found_inf: &mut B) -
     }
     let before = found_inf.clone();
     maximum::out(&before, &flags.squeeze_all(), found_inf)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{buffer, check};
+    use super::*;
+
+    #[test]
+    fn averages_move_by_what_does_not_decay() {
+        let mut average = buffer(&[1.0, -2.0]);
+        ema_update::inplace(&mut average, &buffer(&[3.0, 2.0]), 0.75).unwrap();
+        check(&average, &[1.5, -1.0]);
+    }
+
+    #[test]
+    fn one_infinite_element_of_any_number_is_found() {
+        let inv_scale = StridedBuffer::from_element(0.5f64).unwrap();
+        for numel in [0, 1, 2, 3, 7, 64, 100] {
+            let mut found = buffer(&[0.0]);
+            let mut grad = buffer(&vec![2.0; numel]);
+            amp_unscale_(&mut grad, &inv_scale, &mut found).unwrap();
+            check(&grad, &vec![1.0; numel]);
+            check(&found, &[0.0]);
+            for place in [0, numel / 2, numel.saturating_sub(1)].into_iter().take(3 * numel) {
+                let mut values = vec![2.0; numel];
+                values[place] = f64::NEG_INFINITY;
+                let (mut grad, mut found) = (buffer(&values), buffer(&[0.0]));
+                amp_unscale_(&mut grad, &inv_scale, &mut found).unwrap();
+                check(&found, &[1.0]);
+                // What was found stays found.
+                amp_unscale_(&mut buffer(&[1.0]), &inv_scale, &mut found).unwrap();
+                check(&found, &[1.0]);
+            }
+        }
+    }
 }

@@ -50,7 +50,7 @@ pub fn special_i1e<T: Float>(input: T) -> T {
     i1e_f64(input as f64) as T
 }
 
-/// I₀(x), the same function as [`i0`].
+/// I₀(x), the same function as [`i0`](fn@i0).
 ///
 /// Matches `torch.special.modified_bessel_i0`, but for ±∞ (NaN there).
 #[pointwise_dynamic(
@@ -61,7 +61,7 @@ pub fn special_modified_bessel_i0<T: Float>(input: T) -> T {
     i0_f64(input as f64) as T
 }
 
-/// I₁(x), the same function as [`special_i1`].
+/// I₁(x), the same function as [`special_i1`](fn@special_i1).
 ///
 /// Matches `torch.special.modified_bessel_i1`, but for ±∞ (NaN there).
 #[pointwise_dynamic(
@@ -164,6 +164,7 @@ pub fn special_spherical_bessel_j0<T: Float>(x: T) -> T {
 }
 
 #[device_fn]
+#[inline(never)]
 pub(super) fn i0_f64(x: f64) -> f64 {
     let z = x.abs();
     if z <= 8.0 {
@@ -177,6 +178,7 @@ pub(super) fn i0_f64(x: f64) -> f64 {
 }
 
 #[device_fn]
+#[inline(never)]
 pub(super) fn i0e_f64(x: f64) -> f64 {
     let z = x.abs();
     if z <= 8.0 {
@@ -187,6 +189,7 @@ pub(super) fn i0e_f64(x: f64) -> f64 {
 }
 
 #[device_fn]
+#[inline(never)]
 pub(super) fn i1_f64(x: f64) -> f64 {
     let z = x.abs();
     if z <= 8.0 {
@@ -200,6 +203,7 @@ pub(super) fn i1_f64(x: f64) -> f64 {
 }
 
 #[device_fn]
+#[inline(never)]
 pub(super) fn i1e_f64(x: f64) -> f64 {
     let z = x.abs();
     if z <= 8.0 {
@@ -211,6 +215,7 @@ pub(super) fn i1e_f64(x: f64) -> f64 {
 
 /// K₀ below 2.
 #[device_fn]
+#[inline(never)]
 fn k0_near(x: f64) -> f64 {
     let y = 0.25 * x * x;
     tables::k0_series(y) - (0.5 * x).ln() * tables::i0_series(y)
@@ -218,6 +223,7 @@ fn k0_near(x: f64) -> f64 {
 
 /// K₁ below 2.
 #[device_fn]
+#[inline(never)]
 fn k1_near(x: f64) -> f64 {
     let y = 0.25 * x * x;
     if x == 0.0 {
@@ -229,17 +235,20 @@ fn k1_near(x: f64) -> f64 {
 
 /// eˣ·K₀ from 2 on.
 #[device_fn]
+#[inline(never)]
 fn k0e_far(x: f64) -> f64 {
     tables::k0e(4.0 / x - 1.0) / x.sqrt()
 }
 
 /// eˣ·K₁ from 2 on.
 #[device_fn]
+#[inline(never)]
 fn k1e_far(x: f64) -> f64 {
     tables::k1e(4.0 / x - 1.0) / x.sqrt()
 }
 
 #[device_fn]
+#[inline(never)]
 fn spherical_j0(x: f64) -> f64 {
     if x.abs() < 0.5 {
         tables::spherical_j0_series(x * x)
@@ -247,5 +256,56 @@ fn spherical_j0(x: f64) -> f64 {
         0.0
     } else {
         x.sin() / x
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::special::tests::close;
+
+    #[test]
+    fn edges_are_the_limits() {
+        let infinity = f64::INFINITY;
+        assert_eq!((i0::scalar(-infinity), special_i1::scalar(-infinity)), (infinity, -infinity));
+        assert_eq!((special_i0e::scalar(infinity), special_i1e::scalar(-infinity).to_bits()), (0.0, 1 << 63));
+        assert_eq!(special_i1::scalar(-0.0f64).to_bits(), 1 << 63);
+        for k in [
+            special_modified_bessel_k0::scalar,
+            special_modified_bessel_k1::scalar,
+            special_scaled_modified_bessel_k0::scalar,
+            special_scaled_modified_bessel_k1::scalar,
+        ] {
+            assert_eq!((k(0.0f64), k(-0.0), k(infinity)), (infinity, infinity, 0.0));
+            assert!(k(-1.0).is_nan());
+        }
+        assert_eq!((special_bessel_j0::scalar(infinity), special_bessel_j1::scalar(-infinity)), (0.0, 0.0));
+        assert_eq!((special_bessel_y0::scalar(infinity), special_bessel_y1::scalar(infinity)), (0.0, 0.0));
+        assert_eq!(
+            (special_bessel_y0::scalar(0.0f64), special_bessel_y1::scalar(-0.0f64)),
+            (-infinity, -infinity)
+        );
+        assert!(special_bessel_y0::scalar(-1.0f64).is_nan());
+        assert_eq!(
+            (special_spherical_bessel_j0::scalar(0.0f64), special_spherical_bessel_j0::scalar(infinity)),
+            (1.0, 0.0)
+        );
+    }
+
+    #[test]
+    fn nothing_overflows_before_its_result() {
+        assert!(i0::scalar(713.9f64).is_finite() && i0::scalar(714.0f64).is_infinite());
+        assert!(i0::scalar(91.9f32).is_finite() && special_i1::scalar(713.9f64).is_finite());
+    }
+
+    #[test]
+    fn values_are_those_of_the_tables() {
+        close(i0::scalar(1.0f64), 1.2660658777520084, 1e-15);
+        close(special_i1::scalar(20.0f64), 42454973.385127775, 1e-15);
+        close(special_i0e::scalar(8.0f64), 0.14343178185685031, 1e-15);
+        close(special_modified_bessel_k0::scalar(2.0f64), 0.11389387274953344, 1e-15);
+        close(special_modified_bessel_k1::scalar(0.5f64), 1.6564411200033009, 1e-15);
+        close(special_scaled_modified_bessel_k1::scalar(100.0f64), 0.12579995047957854, 1e-15);
+        close(special_spherical_bessel_j0::scalar(0.49f64), 0.49f64.sin() / 0.49, 1e-15);
     }
 }

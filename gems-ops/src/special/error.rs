@@ -86,6 +86,7 @@ pub(super) fn two_prod(a: f64, b: f64) -> (f64, f64) {
 
 /// Shepherd and Laframboise's series for x ≥ 0, reflected for x < 0 with the square kept exactly.
 #[device_fn]
+#[inline(never)]
 pub(super) fn erfcx_f64(x: f64) -> f64 {
     if x < -27.0 {
         return f64::INFINITY;
@@ -99,13 +100,14 @@ pub(super) fn erfcx_f64(x: f64) -> f64 {
     if x < 0.0 {
         let (square, lost) = two_prod(x, x);
         let growth = square.exp();
-        2.0 * (growth + growth * lost) - right
+        2.0 * growth * (1.0 + lost) - right
     } else {
         right
     }
 }
 
 #[device_fn]
+#[inline(never)]
 fn ndtr_f64(x: f64) -> f64 {
     let t = x * f64::FRAC_1_SQRT_2;
     if x < -40.0 {
@@ -119,6 +121,7 @@ fn ndtr_f64(x: f64) -> f64 {
 }
 
 #[device_fn]
+#[inline(never)]
 fn log_ndtr_f64(x: f64) -> f64 {
     let t = x * f64::FRAC_1_SQRT_2;
     if x < -1.0 {
@@ -148,6 +151,7 @@ fn ndtri_tail(q: f64) -> f64 {
 }
 
 #[device_fn]
+#[inline(never)]
 fn ndtri_f64(p: f64) -> f64 {
     let q = if p > 0.5 { 1.0 - p } else { p };
     if (p - 0.5).abs() <= 0.3 {
@@ -163,6 +167,7 @@ fn ndtri_f64(p: f64) -> f64 {
 }
 
 #[device_fn]
+#[inline(never)]
 fn erfinv_f64(y: f64) -> f64 {
     let a = y.abs();
     if a < 0.8 {
@@ -180,5 +185,37 @@ fn erfinv_f64(y: f64) -> f64 {
         f64::INFINITY.copysign(y)
     } else {
         f64::NAN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::special::tests::close;
+
+    #[test]
+    fn edges_are_the_limits() {
+        let infinity = f64::INFINITY;
+        assert_eq!((erfinv::scalar(1.0f64), erfinv::scalar(-1.0f32)), (infinity, f32::NEG_INFINITY));
+        assert!(erfinv::scalar(1.5f64).is_nan() && special_ndtri::scalar(-0.1f64).is_nan());
+        assert_eq!(erfinv::scalar(-0.0f64).to_bits(), (-0.0f64).to_bits());
+        assert_eq!((special_erfcx::scalar(infinity), special_erfcx::scalar(-infinity)), (0.0, infinity));
+        assert_eq!(special_erfcx::scalar(-26.7f64), infinity);
+        assert_eq!((special_ndtr::scalar(infinity), special_ndtr::scalar(-infinity)), (1.0, 0.0));
+        assert_eq!((special_ndtri::scalar(0.0f64), special_ndtri::scalar(1.0f64)), (-infinity, infinity));
+        assert_eq!(special_ndtri::scalar(0.5f64), 0.0);
+        assert_eq!(special_log_ndtr::scalar(-infinity), -infinity);
+        assert_eq!(special_log_ndtr::scalar(infinity).to_bits(), (-0.0f64).to_bits());
+    }
+
+    #[test]
+    fn tails_are_relative() {
+        close(special_ndtr::scalar(-30.0f64), 4.906713927148187e-198, 1e-15);
+        close(special_log_ndtr::scalar(34.0f64), -1.1138987855743794e-253, 1e-15);
+        close(special_log_ndtr::scalar(-1e5f64), -5000000012.431864, 1e-15);
+        close(special_ndtri::scalar(1e-300f64), -37.0471, 1e-5);
+        close(special_erfcx::scalar(1e5f64), 5.641895835195468e-6, 1e-15);
+        close(erfinv::scalar(1.0f64 - f64::EPSILON / 2.0), 5.863584748755168, 1e-15);
+        close(f64::from(special_ndtr::scalar(-10.0f32)), 7.61985302416052e-24, 6e-8);
     }
 }

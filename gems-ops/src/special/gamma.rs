@@ -80,7 +80,7 @@ fn at_least(name: &str, number: Option<&Option<Scalar>>, least: i64) -> Result<(
 
 /// Hurwitz' ζ(s, q) = Σ (q + k)^(−s) over k ≥ 0; `input` is s, `other` is q.
 ///
-/// s = 1 → ∞; s < 1 → NaN; q = ∞ → 0; q an integer ≤ 0 → ∞; q < 0 with a fractional s → NaN.
+/// s = 1 → ∞; s < 1 → NaN; s = ∞ → NaN for q > 1, 1 for q = 1, else ∞; q = ∞ → 0; q an integer ≤ 0 → ∞; q < 0 with a fractional s → NaN.
 ///
 /// Integers become floats first. Matches `torch.special.zeta`, but for q = ∞ (NaN there).
 #[pointwise_dynamic(
@@ -182,6 +182,7 @@ fn zeta_sum_reflected(s: f64, q: f64, unit: f64) -> f64 {
 }
 
 #[device_fn]
+#[inline(never)]
 pub(super) fn zeta_f64(s: f64, q: f64) -> f64 {
     if s.is_nan() || q.is_nan() {
         f64::NAN
@@ -191,10 +192,19 @@ pub(super) fn zeta_f64(s: f64, q: f64) -> f64 {
         f64::NAN
     } else if q == f64::INFINITY {
         0.0
+    } else if q <= 0.0 && q.floor() == q {
+        f64::INFINITY
+    } else if s.is_infinite() {
+        // The first term alone; PyTorch has no value where it vanishes.
+        if q > 1.0 {
+            f64::NAN
+        } else if q == 1.0 {
+            1.0
+        } else {
+            f64::INFINITY
+        }
     } else if q > 0.0 {
         zeta_sum(s, q, 1.0)
-    } else if q.floor() == q {
-        f64::INFINITY
     } else if s.floor() != s {
         f64::NAN
     } else {
@@ -204,6 +214,7 @@ pub(super) fn zeta_f64(s: f64, q: f64) -> f64 {
 
 /// (−1)^(n+1)·n!·d^(−n−1)·Σ (d/(x + k))^(n+1), where d is the distance of the nearest pole.
 #[device_fn]
+#[inline(never)]
 pub(super) fn polygamma_f64(x: f64, n: i64) -> f64 {
     if n == 0 {
         return digamma_f64(x);
@@ -244,4 +255,60 @@ fn mvlgamma_f64(x: f64, p: i64) -> f64 {
         sum += (x - 0.5 * (j as f64)).lgamma();
     }
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::special::tests::close;
+
+    #[test]
+    fn poles_follow_their_limits() {
+        let infinity = f64::INFINITY;
+        assert_eq!((digamma::scalar(0.0f64), digamma::scalar(-0.0f64)), (-infinity, infinity));
+        assert!(digamma::scalar(-3.0f64).is_nan() && digamma::scalar(-infinity).is_nan());
+        assert_eq!((polygamma::scalar(1, -2.0f64), polygamma::scalar(3, 0.0f64)), (infinity, infinity));
+        assert_eq!((polygamma::scalar(2, 0.0f64), polygamma::scalar(2, -0.0f64)), (-infinity, infinity));
+        assert!(polygamma::scalar(2, -2.0f64).is_nan());
+        assert_eq!(polygamma::scalar(2, infinity).to_bits(), (-0.0f64).to_bits());
+        assert_eq!((lgamma::scalar(-2.0f64), lgamma::scalar(-infinity)), (infinity, infinity));
+        assert_eq!(
+            (special_zeta::scalar(1.0f64, 2.0), special_zeta::scalar(2.0f64, -3.0)),
+            (infinity, infinity)
+        );
+        assert!(special_zeta::scalar(0.5f64, 2.0).is_nan() && special_zeta::scalar(2.5f64, -0.5).is_nan());
+        assert!(special_zeta::scalar(f64::NAN, -infinity).is_nan());
+        assert_eq!(special_zeta::scalar(2.0f64, infinity), 0.0);
+    }
+
+    #[test]
+    fn values_are_those_of_the_definitions() {
+        let third = std::f64::consts::PI.powi(2) / 6.0;
+        close(special_zeta::scalar(2.0f64, 1.0), third, 1e-15);
+        close(polygamma::scalar(1, 1.0f64), third, 1e-15);
+        close(digamma::scalar(1.0f64), -0.5772156649015329, 1e-15);
+        close(digamma::scalar(1.4616321449683622f64), -9.241265521729428e-17, 1e-9);
+        close(digamma::scalar(-0.25f64), 2.914139120213528, 1e-15);
+        // ψ″(x) − ψ″(x + 1) = −2/x³, on both sides of the reflection.
+        close(polygamma::scalar(2, -0.3f64) - polygamma::scalar(2, 0.7f64), 2.0 / 0.027, 1e-14);
+        close(polygamma::scalar(170, 1.0f64), -7.257415615307999e306, 1e-13);
+        close(mvlgamma::scalar(3.0f64, 1), std::f64::consts::LN_2, 1e-15);
+        close(lgamma::scalar(1.0f64 + f64::EPSILON), -0.5772156649015329 * f64::EPSILON, 1e-15);
+    }
+
+    #[test]
+    fn a_wrong_order_is_refused_before_planning() {
+        let x = StridedBuffer::from_vec(vec![1.0f32], &[1]).unwrap();
+        assert_eq!(polygamma(-1, &x).unwrap_err().kind(), ErrorKind::Value);
+        assert_eq!(mvlgamma(&x, 0).unwrap_err().kind(), ErrorKind::Value);
+        assert!(polygamma(0, &x).is_ok() && mvlgamma(&x, 1).is_ok());
+    }
+
+    #[test]
+    fn the_work_is_bounded_far_from_zero() {
+        assert!(special_zeta::scalar(3.0f64, -1e15 - 0.5).is_finite());
+        assert!(
+            polygamma::scalar(i64::MAX, 2.5f64).is_infinite() || polygamma::scalar(i64::MAX, 2.5f64).is_nan()
+        );
+    }
 }

@@ -18,3 +18,11 @@ pub use error::*;
 pub use gamma::*;
 pub use incomplete::*;
 pub use orthopoly::*;
+
+#[cfg(test)]
+mod tests {
+    #[track_caller]
+    pub(super) fn close(got: f64, expected: f64, relative: f64) {
+        assert!((got - expected).abs() <= relative * expected.abs(), "{got:e} is not {expected:e}");
+    }
+}

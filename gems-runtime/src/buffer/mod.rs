@@ -16,7 +16,7 @@ pub use views::Views;
 
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::Layout;
+use crate::layout::{Extent, Layout};
 use crate::op::{OpDef, Operand};
 use smallvec::SmallVec;
 
@@ -25,12 +25,34 @@ use smallvec::SmallVec;
 /// Ops are generic over this trait, so a function of buffers runs eagerly on [`StridedBuffer`] and without memory on
 /// [`SymbolicBuffer`]. There is no way from here to a pointer.
 pub trait Buffer: Clone + Sized + std::fmt::Debug {
+    /// What sizes are: numbers, or [`Dim`](crate::trace::Dim)s that a trace leaves open.
+    type Size: Extent;
+
     /// Dtype, device, shape and strides.
-    fn meta(&self) -> &Meta;
+    fn meta(&self) -> &Meta<Self::Size>;
+
+    /// Extents as numbers, outermost first, in elements.
+    ///
+    /// A trace that reads them holds only for them: open sizes get a guard. [`Buffer::dims`] leaves them open.
+    fn shape(&self) -> &[usize];
+
+    /// Extents, outermost first, in elements.
+    fn dims(&self) -> &[Self::Size] {
+        self.meta().layout.shape()
+    }
 
     /// The same memory under another layout; layouts come from the view methods, which check them.
     #[doc(hidden)]
-    fn with_layout(&self, layout: Layout) -> Self;
+    fn with_layout(&self, layout: Layout<Self::Size>) -> Self;
+
+    /// An answer of the layout, unless it needed a guard that could not be made.
+    ///
+    /// # Errors
+    /// The answer's own, or a refused guard.
+    #[doc(hidden)]
+    fn settled<T>(&self, answer: Result<T>) -> Result<T> {
+        answer
+    }
 
     /// Runs or records an op; one operand a parameter of `op`, one buffer a result.
     ///
@@ -51,12 +73,13 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
     /// As `run`.
     #[doc(hidden)]
     fn call<const N: usize>(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<[Self; N]> {
-        let outputs = Self::run(op, operands, None)?.into_vec();
-        let count = outputs.len();
-        <[Self; N]>::try_from(outputs).map_err(|_| {
-            let message = format!("gives {count} results, {N} were asked for");
-            Error::new(ErrorKind::Value, message).in_op(op.name)
-        })
+        let outputs = Self::run(op, operands, None)?;
+        if outputs.len() != N {
+            let message = format!("gives {} results, {N} were asked for", outputs.len());
+            return Err(Error::new(ErrorKind::Value, message).in_op(op.name));
+        }
+        let mut outputs = outputs.into_iter();
+        Ok(std::array::from_fn(|_| outputs.next().unwrap_or_else(|| unreachable!("there are {N} results"))))
     }
 
     /// The same into existing buffers.
@@ -66,20 +89,20 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
     #[doc(hidden)]
     fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()>;
 
-    /// A new buffer of zeros.
+    /// Zeros of this buffer's shape and dtype.
     ///
     /// # Errors
-    /// `Memory`; `Driver`.
+    /// `Memory`; `Driver`; `Unsupported` in a trace.
     #[doc(hidden)]
-    fn zeros_like(meta: &Meta) -> Result<Self>;
+    fn zeros_like(&self) -> Result<Self>;
 
-    /// The sums over the axes along which `shape` is broadcast to this buffer, in a dtype; a sum of nothing is 0.
+    /// The sums over the axes along which `like` is broadcast to this buffer, in its dtype; a sum of nothing is 0.
     ///
     /// Sums are made in f64, or in complex f64, in an order that depends on layouts only, and rounded once.
     ///
     /// # Errors
-    /// `Shape` if `shape` does not broadcast to this buffer's; `DType` unless both dtypes are floats or complex;
-    /// `Memory`; `Driver`.
+    /// `Shape` if `like` does not broadcast to this buffer; `DType` unless both are floats or complex; `Memory`;
+    /// `Driver`; `Unsupported` in a trace.
     #[doc(hidden)]
-    fn sum_to(&self, shape: &[usize], dtype: DType) -> Result<Self>;
+    fn sum_like(&self, like: &Self) -> Result<Self>;
 }

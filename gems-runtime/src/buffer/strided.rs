@@ -90,12 +90,20 @@ impl StridedBuffer {
 
     /// Memory of unspecified content for a layout whose elements start at offset 0.
     pub(crate) fn allocate(meta: &Meta) -> Result<StridedBuffer> {
+        StridedBuffer::allocate_by(meta, |bytes| exec::allocate(meta.device, bytes))
+    }
+
+    /// As [`StridedBuffer::allocate`], with memory of so many bytes from `allocate`.
+    pub(crate) fn allocate_by(
+        meta: &Meta,
+        allocate: impl FnOnce(usize) -> Result<Storage>,
+    ) -> Result<StridedBuffer> {
         let elements = meta.layout.span().map_or(0, |(_, high)| high.unsigned_abs() + 1);
         let bytes = elements.checked_mul(meta.dtype.size()).ok_or_else(|| {
             let message = format!("{elements} elements of {} overflow the address space", meta.dtype);
             Error::new(ErrorKind::Shape, message)
         })?;
-        Ok(StridedBuffer { meta: meta.clone(), storage: exec::allocate(meta.device, bytes)? })
+        Ok(StridedBuffer { meta: meta.clone(), storage: allocate(bytes)? })
     }
 
     /// A view of memory that came from elsewhere.
@@ -174,7 +182,7 @@ impl StridedBuffer {
     /// Byte address of the element with all indices 0, as a plain number.
     #[must_use]
     pub fn address(&self) -> u64 {
-        let offset = self.meta.layout.offset() as i64 * self.meta.dtype.size() as i64;
+        let offset = (self.meta.layout.offset() * self.meta.dtype.size().cast_signed()) as i64;
         self.storage.address().wrapping_add_signed(offset)
     }
 
@@ -242,8 +250,14 @@ impl StridedBuffer {
 }
 
 impl Buffer for StridedBuffer {
+    type Size = usize;
+
     fn meta(&self) -> &Meta {
         &self.meta
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.meta.layout.shape()
     }
 
     fn with_layout(&self, layout: Layout) -> Self {
@@ -262,12 +276,12 @@ impl Buffer for StridedBuffer {
         exec::call_out(op, operands, outputs)
     }
 
-    fn zeros_like(meta: &Meta) -> Result<Self> {
-        StridedBuffer::zeros(meta.dtype, meta.layout.shape(), meta.device)
+    fn zeros_like(&self) -> Result<Self> {
+        StridedBuffer::zeros(self.meta.dtype, self.meta.layout.shape(), self.meta.device)
     }
 
-    fn sum_to(&self, shape: &[usize], dtype: DType) -> Result<Self> {
-        exec::sum_to(self, shape, dtype)
+    fn sum_like(&self, like: &Self) -> Result<Self> {
+        exec::sum_to(self, like.meta.layout.shape(), like.meta.dtype)
     }
 }
 

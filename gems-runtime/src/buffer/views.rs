@@ -5,6 +5,8 @@
 
 use super::Buffer;
 use crate::error::Result;
+use crate::layout::Layout;
+use smallvec::SmallVec;
 
 /// Other shapes and orders of the same elements.
 pub trait Views: Buffer {
@@ -13,7 +15,7 @@ pub trait Views: Buffer {
     /// # Errors
     /// Not every axis exactly once.
     fn permute(&self, axes: &[isize]) -> Result<Self> {
-        Ok(self.with_layout(self.meta().layout.permute(axes)?))
+        view(self, self.meta().layout.permute(axes))
     }
 
     /// Two axes exchanged.
@@ -21,7 +23,7 @@ pub trait Views: Buffer {
     /// # Errors
     /// An axis out of range.
     fn transpose(&self, a: isize, b: isize) -> Result<Self> {
-        Ok(self.with_layout(self.meta().layout.transpose(a, b)?))
+        view(self, self.meta().layout.transpose(a, b))
     }
 
     /// The transposed matrix; vectors and single elements stay as they are.
@@ -29,7 +31,7 @@ pub trait Views: Buffer {
     /// # Errors
     /// A rank above 2.
     fn t(&self) -> Result<Self> {
-        Ok(self.with_layout(self.meta().layout.t()?))
+        view(self, self.meta().layout.t())
     }
 
     /// Every `step`-th index of `start..end` on one axis; bounds below 0 count from the end, bounds beyond it are cut.
@@ -37,7 +39,7 @@ pub trait Views: Buffer {
     /// # Errors
     /// An axis out of range, or a step of 0.
     fn slice(&self, axis: isize, start: isize, end: isize, step: usize) -> Result<Self> {
-        Ok(self.with_layout(self.meta().layout.slice(axis, start, end, step)?))
+        view(self, self.meta().layout.slice(axis, start, end, step))
     }
 
     /// The opposite direction on these axes.
@@ -45,7 +47,7 @@ pub trait Views: Buffer {
     /// # Errors
     /// An axis out of range or named twice.
     fn flip(&self, axes: &[isize]) -> Result<Self> {
-        Ok(self.with_layout(self.meta().layout.flip(axes)?))
+        view(self, self.meta().layout.flip(axes))
     }
 
     /// Indices `start..start + len` on one axis; a start below 0 counts from the end.
@@ -53,7 +55,7 @@ pub trait Views: Buffer {
     /// # Errors
     /// An axis or an index out of range.
     fn narrow(&self, axis: isize, start: isize, len: usize) -> Result<Self> {
-        Ok(self.with_layout(self.meta().layout.narrow(axis, start, len)?))
+        view(self, self.meta().layout.narrow(axis, start, len))
     }
 
     /// One index of an axis, which goes away; an index below 0 counts from the end.
@@ -61,7 +63,7 @@ pub trait Views: Buffer {
     /// # Errors
     /// An axis or an index out of range.
     fn select(&self, axis: isize, index: isize) -> Result<Self> {
-        Ok(self.with_layout(self.meta().layout.select(axis, index)?))
+        view(self, self.meta().layout.select(axis, index))
     }
 
     /// Pieces of `size` indices of one axis; the last one may be shorter.
@@ -69,7 +71,7 @@ pub trait Views: Buffer {
     /// # Errors
     /// An axis out of range, or a size of 0 for an axis that is not empty.
     fn split(&self, axis: isize, size: usize) -> Result<Vec<Self>> {
-        let pieces = self.meta().layout.split(axis, size)?;
+        let pieces = self.settled(self.meta().layout.split(axis, size))?;
         Ok(pieces.into_iter().map(|piece| self.with_layout(piece)).collect())
     }
 
@@ -79,7 +81,7 @@ pub trait Views: Buffer {
     /// # Errors
     /// An axis out of range, or no pieces.
     fn chunk(&self, axis: isize, pieces: usize) -> Result<Vec<Self>> {
-        let pieces = self.meta().layout.chunk(axis, pieces)?;
+        let pieces = self.settled(self.meta().layout.chunk(axis, pieces))?;
         Ok(pieces.into_iter().map(|piece| self.with_layout(piece)).collect())
     }
 
@@ -88,7 +90,7 @@ pub trait Views: Buffer {
     /// # Errors
     /// A shape to which this one does not broadcast.
     fn expand(&self, shape: &[isize]) -> Result<Self> {
-        Ok(self.with_layout(self.meta().layout.expand(shape)?))
+        view(self, self.meta().layout.expand(shape))
     }
 
     /// Axes of size 1 stretched to the extents of `shape`, new axes in front.
@@ -96,7 +98,16 @@ pub trait Views: Buffer {
     /// # Errors
     /// A shape to which this one does not broadcast.
     fn broadcast_to(&self, shape: &[usize]) -> Result<Self> {
-        Ok(self.with_layout(self.meta().layout.broadcast_to(shape)?))
+        let shape: SmallVec<[Self::Size; 6]> = shape.iter().map(|&extent| extent.into()).collect();
+        self.broadcast_to_dims(&shape)
+    }
+
+    /// As [`Views::broadcast_to`], to extents that may be open.
+    ///
+    /// # Errors
+    /// As `broadcast_to`.
+    fn broadcast_to_dims(&self, shape: &[Self::Size]) -> Result<Self> {
+        view(self, self.meta().layout.broadcast_to(shape))
     }
 
     /// A new axis of size 1 at this place; -1 is behind the last one.
@@ -104,7 +115,7 @@ pub trait Views: Buffer {
     /// # Errors
     /// A place out of range, or a rank above [`MAX_RANK`](crate::layout::MAX_RANK).
     fn unsqueeze(&self, axis: isize) -> Result<Self> {
-        Ok(self.with_layout(self.meta().layout.unsqueeze(axis)?))
+        view(self, self.meta().layout.unsqueeze(axis))
     }
 
     /// Without this axis if its size is 1, else unchanged.
@@ -112,7 +123,7 @@ pub trait Views: Buffer {
     /// # Errors
     /// An axis out of range.
     fn squeeze(&self, axis: isize) -> Result<Self> {
-        Ok(self.with_layout(self.meta().layout.squeeze(axis)?))
+        view(self, self.meta().layout.squeeze(axis))
     }
 
     /// Without axes of size 1.
@@ -126,7 +137,15 @@ pub trait Views: Buffer {
     /// # Errors
     /// Another number of elements, an extent that does not follow, or strides that need a copy first.
     fn reshape(&self, shape: &[isize]) -> Result<Self> {
-        Ok(self.with_layout(self.meta().layout.reshape(shape)?))
+        view(self, self.meta().layout.reshape(shape))
+    }
+
+    /// The same elements in row-major order under a shape of extents that may be open.
+    ///
+    /// # Errors
+    /// Another number of elements, or strides that need a copy first.
+    fn reshape_dims(&self, shape: &[Self::Size]) -> Result<Self> {
+        view(self, self.meta().layout.reshape_to(shape))
     }
 
     /// Axes `start` to `end`, both included, as one; a rank-0 buffer becomes rank 1.
@@ -134,7 +153,7 @@ pub trait Views: Buffer {
     /// # Errors
     /// An axis out of range, `start` behind `end`, or strides that need a copy first.
     fn flatten(&self, start: isize, end: isize) -> Result<Self> {
-        Ok(self.with_layout(self.meta().layout.flatten(start, end)?))
+        view(self, self.meta().layout.flatten(start, end))
     }
 
     /// Elements whose indices on axes `a` and `b` differ by `offset` (`b` is ahead), as a new last axis.
@@ -142,7 +161,7 @@ pub trait Views: Buffer {
     /// # Errors
     /// An axis out of range, or the same one twice.
     fn diagonal(&self, offset: isize, a: isize, b: isize) -> Result<Self> {
-        Ok(self.with_layout(self.meta().layout.diagonal(offset, a, b)?))
+        view(self, self.meta().layout.diagonal(offset, a, b))
     }
 
     /// Windows of `size` indices of one axis, every `step` indices: the axis counts windows, a new last one is inside.
@@ -150,11 +169,17 @@ pub trait Views: Buffer {
     /// # Errors
     /// An axis out of range, a window longer than the axis, or a step of 0.
     fn unfold(&self, axis: isize, size: usize, step: usize) -> Result<Self> {
-        Ok(self.with_layout(self.meta().layout.unfold(axis, size, step)?))
+        view(self, self.meta().layout.unfold(axis, size, step))
     }
 }
 
 impl<B: Buffer> Views for B {}
+
+fn view<B: Buffer>(buffer: &B, layout: Result<Layout<B::Size>>) -> Result<B> {
+    let view = buffer.with_layout(buffer.settled(layout)?);
+    view.settled(Ok(()))?;
+    Ok(view)
+}
 
 #[cfg(test)]
 mod tests {
@@ -163,7 +188,6 @@ mod tests {
     use crate::device::Device;
     use crate::dtype::DType;
     use crate::error::ErrorKind;
-    use crate::layout::Layout;
 
     fn buffer(dtype: DType, layout: Layout) -> SymbolicBuffer {
         SymbolicBuffer::with_meta(Meta { dtype, device: Device::Cpu, layout })

@@ -103,6 +103,11 @@ impl DiskCache {
         self.root.as_deref()
     }
 
+    /// Whether an entry is used without compiling it again to compare.
+    pub(super) fn is_trusted(&self) -> bool {
+        self.mode != CacheMode::Verify
+    }
+
     /// Counts since the process began.
     pub fn stats(&self) -> DiskStats {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

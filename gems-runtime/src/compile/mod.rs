@@ -15,6 +15,8 @@ pub(crate) mod library;
 mod memory;
 #[cfg(feature = "cuda")]
 mod nvrtc;
+#[cfg(feature = "cuda")]
+mod remembered;
 
 pub use binary::{Arch, Binary, BinaryKind, Target};
 #[cfg(feature = "cuda")]
@@ -25,6 +27,8 @@ pub use memory::SingleFlight;
 #[cfg(feature = "cuda")]
 pub use nvrtc::{Nvrtc, Version};
 
+#[cfg(feature = "cuda")]
+use remembered::Remembered;
 use std::sync::{Arc, LazyLock};
 
 use crate::config::Config;
@@ -79,10 +83,17 @@ impl Compiler {
     /// No NVRTC and no binary; a source that NVRTC rejects, with its log and where the source was kept.
     #[cfg(feature = "cuda")]
     pub fn binary(&self, source: &str, entry: &str, arch: Arch) -> Result<Arc<Binary>> {
+        if let Some(binary) = self.without_nvrtc(source, arch) {
+            return Ok(binary);
+        }
         let nvrtc = match Nvrtc::get() {
             Ok(nvrtc) => nvrtc,
             Err(error) => return self.left_by_another(source, arch).ok_or(error),
         };
+        if let Some(folder) = self.disk.path() {
+            let what = Remembered { version: nvrtc.version(), archs: nvrtc.supported_archs().to_vec() };
+            remembered::note(folder, nvrtc.path(), &what);
+        }
         let target = nvrtc.target(arch)?;
         let key = key(source, nvrtc.version(), target);
         self.memory.get_or_build(&key.hash(), || {
@@ -91,6 +102,22 @@ impl Compiler {
             // An intact entry that is no binary: only a foreign writer makes one, and it must not stop the program.
             Binary::from_bytes(&bytes).map_or_else(compile, Ok).map(Arc::new)
         })
+    }
+
+    /// A binary on disk that the library would have made which is not loaded yet: loading takes longer than all else.
+    #[cfg(feature = "cuda")]
+    fn without_nvrtc(&self, source: &str, arch: Arch) -> Option<Arc<Binary>> {
+        if Nvrtc::is_loaded() || !self.disk.is_trusted() {
+            return None;
+        }
+        let driver_major = crate::device::cuda::Driver::loaded().map(|driver| driver.version() / 1000);
+        let known = remembered::recall(self.disk.path()?, Config::get(), driver_major)?;
+        let key = key(source, known.version, Target::choose(&known.archs, arch)?);
+        if let Some(binary) = self.memory.get(&key.hash()) {
+            return Some(binary);
+        }
+        let binary = Arc::new(Binary::from_bytes(&self.disk.get(&key)?)?);
+        self.memory.get_or_build(&key.hash(), || Ok(binary)).ok()
     }
 
     /// Machine code for the device that is on disk, whichever NVRTC compiled it: for a cache that was built ahead and

@@ -7,6 +7,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -94,6 +95,7 @@ pub struct Nvrtc {
     version: Version,
     archs: Vec<Arch>,
     origin: String,
+    path: PathBuf,
 }
 
 impl fmt::Debug for Nvrtc {
@@ -102,13 +104,20 @@ impl fmt::Debug for Nvrtc {
     }
 }
 
+/// The library of this process, or why there is none.
+static NVRTC: OnceLock<Result<Nvrtc>> = OnceLock::new();
+
 impl Nvrtc {
+    /// Whether the library of this process was loaded, or found missing.
+    pub(super) fn is_loaded() -> bool {
+        NVRTC.get().is_some()
+    }
+
     /// The library of this process, searched and loaded at the first call; a failure is remembered too.
     ///
     /// # Errors
     /// No suitable library; the text lists every place tried.
     pub fn get() -> Result<&'static Nvrtc> {
-        static NVRTC: OnceLock<Result<Nvrtc>> = OnceLock::new();
         let loaded = NVRTC.get_or_init(|| {
             let driver_major = crate::device::cuda::Driver::loaded().map(|driver| driver.version() / 1000);
             Nvrtc::find(Config::get(), driver_major)
@@ -149,7 +158,13 @@ impl Nvrtc {
         let functions = Functions::of(&library).map_err(|error| error.to_string())?;
         libraries.push(library);
         let version = Version { major: 0, minor: 0 };
-        let mut nvrtc = Nvrtc { functions, version, archs: Vec::new(), origin: candidate.to_string() };
+        let mut nvrtc = Nvrtc {
+            functions,
+            version,
+            archs: Vec::new(),
+            origin: candidate.to_string(),
+            path: candidate.path.clone(),
+        };
         nvrtc.version = nvrtc.ask_version()?;
         if nvrtc.version < OLDEST {
             return Err(format!("it is version {}, older than {OLDEST}", nvrtc.version));
@@ -170,6 +185,11 @@ impl Nvrtc {
     #[must_use]
     pub fn supported_archs(&self) -> &[Arch] {
         &self.archs
+    }
+
+    /// Its path, or a bare name that the loader searched.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Which library this is, and which setting or convention led to it.

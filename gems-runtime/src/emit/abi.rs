@@ -13,21 +13,38 @@ pub enum Parameter {
     Input(usize),
     /// The n-th output, a pointer.
     Output(usize),
-    /// Extents, then the strides of every strided input and output, in elements, all of the index width.
+    /// The structure `Axes`: divisors and extents, then strides, all of the index width.
     Axes,
-    /// Number of elements: u64, or u32 in a strided kernel with 32-bit indices.
-    Numel,
+    /// u32: elements from an aligned vector to the first element of the first output.
+    Lead,
+    /// Number of elements, u64, or of units, of the index width.
+    Total,
 }
 
 /// The parameters of the kernel of `spec`.
 pub fn parameters(spec: &KernelSpec) -> impl Iterator<Item = Parameter> + '_ {
     let inputs = spec.inputs.iter().enumerate().map(|(i, input)| match input.access {
         Access::Value => Parameter::Value(i),
-        Access::Single | Access::Contiguous { .. } | Access::Strided => Parameter::Input(i),
+        Access::Single
+        | Access::Contiguous { .. }
+        | Access::Reversed { .. }
+        | Access::Repeated
+        | Access::Strided
+        | Access::Tiled { .. } => Parameter::Input(i),
     });
     let outputs = (0..spec.outputs.len()).map(Parameter::Output);
-    let axes = matches!(spec.class, Class::Strided { .. }).then_some(Parameter::Axes);
-    inputs.chain(outputs).chain(axes).chain([Parameter::Numel])
+    let rest: &[Parameter] = match spec.class {
+        Class::Flat { peeled: true, .. } => &[Parameter::Lead, Parameter::Total],
+        Class::Flat { peeled: false, .. } => &[Parameter::Total],
+        Class::Rows { .. } => &[Parameter::Axes, Parameter::Total],
+        Class::Tiled { .. } => &[Parameter::Axes],
+    };
+    inputs.chain(outputs).chain(rest.iter().copied())
+}
+
+/// Whether the strides of an operand with this access are in `Axes`.
+pub(super) fn has_strides(access: Access) -> bool {
+    !matches!(access, Access::Value | Access::Single)
 }
 
 /// Arguments of one launch as bytes, each at its natural alignment.
@@ -46,6 +63,23 @@ impl Packed {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
             self.words.push(u64::from_le_bytes(word));
+        }
+    }
+
+    /// The same bytes; cheaper than a clone, which goes element by element.
+    pub(crate) fn copied(&self) -> Packed {
+        Packed { words: SmallVec::from_slice(&self.words), starts: SmallVec::from_slice(&self.starts) }
+    }
+
+    /// Replaces the first bytes of an argument that was packed, as many as it has words.
+    pub fn set(&mut self, position: usize, bytes: &[u8]) {
+        let start = self.starts.get(position).copied().unwrap_or(usize::MAX);
+        let end = self.starts.get(position + 1).copied().unwrap_or(self.words.len());
+        let words = self.words.get_mut(start..end).unwrap_or_default();
+        for (word, chunk) in words.iter_mut().zip(bytes.chunks(8)) {
+            let mut raw = [0; 8];
+            raw[..chunk.len()].copy_from_slice(chunk);
+            *word = u64::from_le_bytes(raw);
         }
     }
 
@@ -75,9 +109,14 @@ pub fn pack(
             Parameter::Input(i) => packed.push(&inputs[i].to_le_bytes()),
             Parameter::Output(i) => packed.push(&outputs[i].to_le_bytes()),
             Parameter::Axes => packed.push(&axes(spec, args)),
-            Parameter::Numel => match spec.class {
-                Class::Strided { index: IndexWidth::I32, .. } => packed.push(&low_word(args.numel as u64)),
-                Class::Strided { .. } | Class::Flat { .. } => packed.push(&(args.numel as u64).to_le_bytes()),
+            Parameter::Lead => packed.push(&args.lead.to_le_bytes()),
+            Parameter::Total => match spec.class {
+                Class::Flat { .. } => packed.push(&(args.numel as u64).to_le_bytes()),
+                Class::Rows { index, .. } | Class::Tiled { index, .. } => {
+                    let total: u64 = args.units.iter().map(|&unit| unit as u64).product();
+                    let bytes = if index == IndexWidth::I32 { 4 } else { 8 };
+                    packed.push(&total.to_le_bytes()[..bytes]);
+                }
             },
         }
     }
@@ -86,13 +125,27 @@ pub fn pack(
 
 /// The bytes of the `Axes` structure.
 fn axes(spec: &KernelSpec, args: &LaunchArgs) -> SmallVec<[u8; 128]> {
-    let extents = args.extents.iter().map(|&extent| extent as u64);
-    let strides = strided(spec, args).flatten().map(|&stride| stride as i64 as u64);
-    let words = extents.chain(strides);
-    match spec.class {
-        Class::Strided { index: IndexWidth::I32, .. } => words.flat_map(low_word).collect(),
-        Class::Strided { .. } | Class::Flat { .. } => words.flat_map(u64::to_le_bytes).collect(),
+    let index = spec.class.index();
+    let divisors = args.units.iter().flat_map(|&unit| divisor(unit as u64, index));
+    let n_extents = if matches!(spec.class, Class::Tiled { .. }) { 2 } else { 1 };
+    let inner = args.extents.iter().rev().take(n_extents).map(|&extent| extent as u64);
+    let strides = strided(spec, args).flatten().map(|&stride| (stride as i64).cast_unsigned());
+    let words = divisors.chain(inner).chain(strides);
+    match index {
+        IndexWidth::I32 => words.flat_map(low_word).collect(),
+        IndexWidth::I64 => words.flat_map(u64::to_le_bytes).collect(),
     }
+}
+
+/// A `divisor`: the extent, a factor and a shift, so that ⌊n/extent⌋ = ⌊2n·factor/2^bits⌋ ≫ shift for 0 ≤ n < 2^(bits−1).
+///
+/// With N = bits − 1, s = ⌈log₂ d⌉ and m = ⌈2^(N+s)/d⌉: 0 ≤ m·d − 2^(N+s) < d ≤ 2^s, so ⌊m·n/2^(N+s)⌋ = ⌊n/d⌋ for all
+/// n < 2^N (Granlund and Montgomery), and m < 2^bits since d > 2^(s−1) − 1.
+fn divisor(extent: u64, index: IndexWidth) -> [u64; 3] {
+    let bits = if index == IndexWidth::I32 { 32 } else { 64 };
+    let shift = extent.max(1).next_power_of_two().trailing_zeros();
+    let factor = (1_u128 << (bits - 1 + shift)).div_ceil(u128::from(extent.max(1)));
+    [extent, u64::try_from(factor).unwrap_or(u64::MAX), u64::from(shift)]
 }
 
 pub(super) fn low_word(word: u64) -> [u8; 4] {
@@ -100,14 +153,14 @@ pub(super) fn low_word(word: u64) -> [u8; 4] {
     [bytes[0], bytes[1], bytes[2], bytes[3]]
 }
 
-/// The strides of the strided operands, inputs first.
+/// The strides of the operands that have them in `Axes`, inputs first.
 fn strided<'a>(
     spec: &'a KernelSpec,
     args: &'a LaunchArgs,
 ) -> impl Iterator<Item = &'a SmallVec<[isize; 6]>> + 'a {
     let inputs = spec.inputs.iter().map(|input| input.access).zip(&args.input_strides);
     let outputs = spec.outputs.iter().map(|output| output.access).zip(&args.output_strides);
-    inputs.chain(outputs).filter(|(access, _)| *access == Access::Strided).map(|(_, strides)| strides)
+    inputs.chain(outputs).filter(|(access, _)| has_strides(*access)).map(|(_, strides)| strides)
 }
 
 /// The type in which a kernel reads and writes a dtype: bool is a byte of any value in memory.
@@ -115,5 +168,39 @@ pub(super) fn memory_type(dtype: DType) -> &'static str {
     match dtype {
         DType::Bool => "u8",
         other => other.cuda_name(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn divisors_are_exact_over_the_whole_range() {
+        let extents = (1..200).chain((1..31).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]));
+        for extent in extents.filter(|&extent: &u64| extent < 1 << 31) {
+            let [d, factor, shift] = divisor(extent, IndexWidth::I32);
+            assert!(factor < 1 << 32, "{extent}");
+            let quotient = |n: u64| ((2 * n * factor) >> 32) >> shift;
+            let edges = (0..40).flat_map(|k| {
+                let multiple = extent * ((1 << 31) / extent * k / 40);
+                [multiple.saturating_sub(1), multiple, multiple + 1, (1 << 31) - 1 - k]
+            });
+            for n in edges.filter(|&n| n < 1 << 31) {
+                assert_eq!(quotient(n), n / d, "{n} / {d}");
+            }
+        }
+    }
+
+    #[test]
+    fn wide_divisors_are_exact_up_to_63_bits() {
+        for extent in [1, 2, 3, 5, 7, 4097, (1 << 31) - 1, 1 << 40, (1 << 62) - 1, (1 << 62) + 1] {
+            let [d, factor, shift] = divisor(extent, IndexWidth::I64);
+            let quotient = |n: u64| ((u128::from(2 * n) * u128::from(factor)) >> 64) as u64 >> shift;
+            let last = (1_u64 << 63) - 1;
+            for n in [0, 1, d - 1, d, d + 1, last / d * d - 1, last / d * d, last - 1, last] {
+                assert_eq!(quotient(n), n / d, "{n} / {d}");
+            }
+        }
     }
 }

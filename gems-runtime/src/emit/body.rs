@@ -1,41 +1,56 @@
 //! What a kernel calls for each element: one op's function, or a function that calls several.
 
-use super::function::{Functions, Lines};
+use super::function::{Accuracy, Functions, Lines};
 use super::names::Names;
 use super::operand::{Memory, convert};
 use super::uses::Uses;
 use super::writer::Writer;
-use crate::plan::{Body, Program, ValueRef};
+use crate::dtype::DType;
+use crate::op::DeviceFn;
+use crate::plan::{Body, KernelSpec, Node, Program, ValueRef};
 
 /// The functions of a kernel's body.
 #[derive(Debug)]
 pub(super) struct BodyText<'a> {
     body: &'a Body,
-    functions: Functions,
+    full: Functions,
+    /// Those whose results are rounded to bf16.
+    short: Functions,
 }
 
 impl<'a> BodyText<'a> {
-    pub(super) fn new(body: &'a Body) -> BodyText<'a> {
-        let functions = match body {
-            Body::Op { op, compute } => Functions::collect([(op.device, *compute)]),
+    pub(super) fn new(spec: &'a KernelSpec) -> BodyText<'a> {
+        let roots: Vec<(&'static DeviceFn, DType, bool)> = match &spec.body {
+            Body::Op { op, compute } => {
+                let is_short = spec.outputs.iter().all(|output| output.result == DType::BF16);
+                vec![(op.device, *compute, is_short)]
+            }
             Body::Program(program) => {
-                Functions::collect(program.nodes.iter().map(|node| (node.op.device, node.compute)))
+                program.nodes.iter().map(|node| (node.op.device, node.compute, is_short(node))).collect()
             }
         };
-        BodyText { body, functions }
+        let of =
+            |wanted: bool| roots.iter().filter(move |root| root.2 == wanted).map(|root| (root.0, root.1));
+        BodyText {
+            body: &spec.body,
+            full: Functions::collect(Accuracy::Full, of(false)),
+            short: Functions::collect(Accuracy::Bf16, of(true)),
+        }
     }
 
     /// The qualified name of the function that the kernel calls.
     pub(super) fn entry(&self) -> String {
         match self.body {
-            Body::Op { op, .. } => self.functions.qualified(op.device),
+            Body::Op { op, .. } if self.full.is_empty() => self.short.qualified(op.device),
+            Body::Op { op, .. } => self.full.qualified(op.device),
             Body::Program(_) => "fused".to_owned(),
         }
     }
 
     /// The prelude functions in use.
     pub(super) fn uses(&self) -> Uses {
-        let mut uses = self.functions.uses();
+        let mut uses = self.full.uses();
+        uses.extend(&self.short.uses());
         if let Body::Program(program) = self.body {
             self.fused(program, &mut uses);
         }
@@ -44,7 +59,10 @@ impl<'a> BodyText<'a> {
 
     /// Writes all functions.
     pub(super) fn write(&self, text: &mut Writer, lines: Lines) {
-        self.functions.write(text, lines);
+        for functions in [&self.full, &self.short].into_iter().filter(|functions| !functions.is_empty()) {
+            text.blank();
+            functions.write(text, lines);
+        }
         if let Body::Program(program) = self.body {
             text.blank();
             text.raw(&self.fused(program, &mut Uses::new()));
@@ -84,7 +102,8 @@ impl<'a> BodyText<'a> {
                     .iter()
                     .map(|arg| convert(uses, &name_of(arg.value, &results), arg.chain, Memory::Neither))
                     .collect();
-                let call = format!("{}({})", self.functions.qualified(node.op.device), arguments.join(", "));
+                let functions = if is_short(node) { &self.short } else { &self.full };
+                let call = format!("{}({})", functions.qualified(node.op.device), arguments.join(", "));
                 let kept: Vec<String> =
                     node.results.iter().map(|result| names.unique(&result.name)).collect();
                 if let ([result], [name]) = (node.results.as_slice(), kept.as_slice()) {
@@ -110,6 +129,11 @@ impl<'a> BodyText<'a> {
         });
         text.into_string()
     }
+}
+
+/// Whether all results of a node are rounded to bf16.
+fn is_short(node: &Node) -> bool {
+    node.results.iter().all(|result| result.chain[1] == DType::BF16)
 }
 
 /// The prelude's aggregate of so many members.

@@ -10,8 +10,9 @@ mod function;
 mod names;
 mod operand;
 pub mod prelude;
-mod strided;
+mod rows;
 mod sum;
+mod tiled;
 mod uses;
 mod writer;
 
@@ -59,20 +60,24 @@ pub fn source_with_lines(spec: &KernelSpec) -> Result<Source> {
 
 fn write(spec: &KernelSpec, lines: Lines) -> Result<Source> {
     let entry = spec.to_string();
-    let body = BodyText::new(&spec.body);
+    let body = BodyText::new(spec);
     let mut kernel = Writer::new();
     let mut uses = body.uses();
     for dtype in spec.inputs.iter().map(|input| input.stored).chain(spec.outputs.iter().map(|o| o.stored)) {
         uses.offer("type", [dtype]);
     }
     match spec.class {
-        Class::Flat { width, vectors, threads } => {
-            let shape = flat::Shape { width, vectors, threads };
-            flat::write(&mut kernel, &mut uses, spec, &entry, body.entry(), shape);
+        Class::Flat { width, vectors, threads, peeled } => {
+            let shape = flat::Shape { width, vectors, threads, peeled };
+            flat::write(&mut kernel, &mut uses, spec, &entry, &body.entry(), shape);
         }
-        Class::Strided { rank, index, items, threads } => {
-            let shape = strided::Shape { rank, index, items, threads };
-            strided::write(&mut kernel, &mut uses, spec, &entry, body.entry(), shape);
+        Class::Rows { rank, index, width, vectors, threads, ragged } => {
+            let shape = rows::Shape { rank, index, width, vectors, threads, ragged };
+            rows::write(&mut kernel, &mut uses, spec, &entry, &body.entry(), shape);
+        }
+        Class::Tiled { rank, index, width, across, down, threads } => {
+            let shape = tiled::Shape { rank, index, width, across, down, threads };
+            tiled::write(&mut kernel, &mut uses, spec, &entry, &body.entry(), shape);
         }
     }
     let mut text = Writer::new();

@@ -1,10 +1,11 @@
 //! Operands of a kernel in text: their names, their parameters, their conversions.
 
-use super::abi::{Parameter, memory_type, parameters};
+use super::abi::{Parameter, has_strides, memory_type, parameters};
 use super::names::Names;
 use super::uses::Uses;
+use super::writer::Writer;
 use crate::dtype::DType;
-use crate::plan::{Access, Class, IndexWidth, KernelSpec};
+use crate::plan::{Access, IndexWidth, KernelSpec};
 
 /// Names of one operand in the kernel.
 #[derive(Debug)]
@@ -15,6 +16,14 @@ pub(super) struct Operand {
     pub(super) held: String,
     /// The converted value in the innermost loop.
     pub(super) value: String,
+    /// Offset of the row, in elements.
+    pub(super) row: String,
+    /// Offset of the tile's first row, in elements.
+    pub(super) base: String,
+    /// The tile in shared memory.
+    pub(super) tile: String,
+    /// Vectors in registers on their way into the tile.
+    pub(super) going: String,
 }
 
 /// Operands of a kernel with their names.
@@ -32,6 +41,10 @@ impl Operands {
         let mut operand = |name: String| Operand {
             held: names.unique(&format!("{name}_held")),
             value: names.unique(&format!("{name}_value")),
+            row: names.unique(&format!("{name}_row")),
+            base: names.unique(&format!("{name}_base")),
+            tile: names.unique(&format!("{name}_tile")),
+            going: names.unique(&format!("{name}_going")),
             name,
         };
         Operands {
@@ -57,10 +70,8 @@ impl Operands {
                     format!("{ty}*{restrict} {}", self.outputs[i].name)
                 }
                 Parameter::Axes => "const Axes axes".to_owned(),
-                Parameter::Numel => match spec.class {
-                    Class::Strided { index: IndexWidth::I32, .. } => "const u32 numel".to_owned(),
-                    Class::Strided { .. } | Class::Flat { .. } => "const u64 numel".to_owned(),
-                },
+                Parameter::Lead => "const u32 lead".to_owned(),
+                Parameter::Total => format!("const {} total", index_types(spec.class.index()).0),
             })
             .collect();
         list.join(", ")
@@ -72,7 +83,7 @@ impl Operands {
         spec: &KernelSpec,
         uses: &mut Uses,
         function: &str,
-        keep: impl Fn(usize) -> String,
+        keep: impl Fn(usize, &str) -> String,
     ) -> Vec<String> {
         let arguments: Vec<&str> = spec
             .inputs
@@ -80,14 +91,14 @@ impl Operands {
             .zip(&self.inputs)
             .map(|(input, operand)| match input.access {
                 Access::Value => operand.name.as_str(),
-                Access::Single | Access::Contiguous { .. } | Access::Strided => operand.value.as_str(),
+                _ => operand.value.as_str(),
             })
             .collect();
         let call = format!("{function}({})", arguments.join(", "));
         let mut store = |j: usize, value: &str| {
             let output = &spec.outputs[j];
             let converted = convert(uses, value, [output.lane, output.result, output.stored], Memory::Stores);
-            format!("{} = {converted};", keep(j))
+            keep(j, &converted)
         };
         if self.outputs.len() == 1 {
             let name = &self.outputs[0].value;
@@ -98,6 +109,14 @@ impl Operands {
         let mut statements = vec![format!("const auto [{}] = {call};", names.join(", "))];
         statements.extend(names.iter().enumerate().map(|(j, name)| store(j, name)));
         statements
+    }
+}
+
+/// The unsigned and the signed type of indices.
+pub(super) fn index_types(index: IndexWidth) -> (&'static str, &'static str) {
+    match index {
+        IndexWidth::I32 => ("u32", "i32"),
+        IndexWidth::I64 => ("u64", "i64"),
     }
 }
 
@@ -133,6 +152,52 @@ pub(super) fn convert<const N: usize>(
         text = format!("math::cast<{}>({text})", to.cuda_name());
     }
     text
+}
+
+/// Declares the vectors in registers: those of inputs that have memory for each element, and those of outputs.
+pub(super) fn declare_held(
+    text: &mut Writer,
+    spec: &KernelSpec,
+    operands: &Operands,
+    width: u32,
+    vectors: u32,
+) {
+    for (input, operand) in
+        spec.inputs.iter().zip(&operands.inputs).filter(|(input, _)| has_strides(input.access))
+    {
+        let ty = memory_type(input.stored);
+        text.line(&format!("math::vec<{ty}, {width}> {}[{vectors}] = {{}};", operand.held));
+    }
+    for (output, operand) in spec.outputs.iter().zip(&operands.outputs) {
+        let ty = memory_type(output.stored);
+        text.line(&format!("math::vec<{ty}, {width}> {}[{vectors}];", operand.held));
+    }
+}
+
+/// Computes all elements of the vectors in registers.
+pub(super) fn compute(
+    text: &mut Writer,
+    uses: &mut Uses,
+    spec: &KernelSpec,
+    operands: &Operands,
+    function: &str,
+    (width, vectors): (u32, u32),
+) {
+    text.unrolled("v", vectors, |text| {
+        text.unrolled("k", width, |text| {
+            let inputs = spec.inputs.iter().zip(&operands.inputs);
+            for (input, operand) in inputs.filter(|(input, _)| has_strides(input.access)) {
+                let loaded = format!("{}[v].get(k)", operand.held);
+                let chain = [input.stored, input.joined, input.lane];
+                let value = convert(uses, &loaded, chain, Memory::Loads);
+                text.line(&format!("const {} {} = {value};", input.lane.cuda_name(), operand.value));
+            }
+            let keep = |j: usize, value: &str| format!("{}[v].set(k, {value});", operands.outputs[j].held);
+            for line in operands.call(spec, uses, function, keep) {
+                text.line(&line);
+            }
+        });
+    });
 }
 
 /// Loads of the operands that are one element for the whole call.

@@ -37,6 +37,12 @@ impl Uses {
         self.offered.insert((name, types.into_iter().collect()));
     }
 
+    /// All that another kernel part calls, too.
+    pub(crate) fn extend(&mut self, other: &Uses) {
+        self.required.extend(other.required.iter().cloned());
+        self.offered.extend(other.offered.iter().cloned());
+    }
+
     /// Overloads that must exist.
     pub fn required(&self) -> impl Iterator<Item = &Need> {
         self.required.iter()

@@ -2,12 +2,15 @@
 #![expect(unsafe_code, reason = "launches kernels on raw device memory")]
 
 use super::{Call, SumCall};
-use crate::buffer::Storage;
+use crate::buffer::{Storage, StridedBuffer};
 use crate::compile::{self, SingleFlight};
-use crate::device::cuda::{Context, DeviceMemory, Function};
-use crate::emit;
+use crate::device::Device;
+use crate::device::cuda::{Context, DeviceMemory, Function, Stream};
+use crate::emit::{self, Packed, Parameter};
 use crate::error::{Error, ErrorKind, Result};
-use crate::plan::{KernelSpec, ReduceSpec};
+use crate::plan::policy::{self, Machine};
+use crate::plan::{KernelSpec, Plan, ReduceSpec};
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Loaded kernels by device ordinal and spec.
@@ -22,19 +25,110 @@ pub(super) fn run(call: &Call<'_>, ordinal: u32) -> Result<()> {
     let stream = ctx.default_stream()?;
     let spec = &call.plan.spec;
     let function = KERNELS.get_or_build(&(ordinal, spec.clone()), || load(ctx, spec))?;
+    order(call, stream)?;
+    let mut packed = call.pack();
+    let mut arguments = packed.pointers();
+    let (grid, block) = shape(call.plan);
+    // SAFETY: the arguments are packed for this very spec; the plan keeps every access inside the operands, whose
+    // memory goes back to the allocator in stream order behind this launch.
+    unsafe { function.launch(stream, grid, block, 0, &mut arguments) }
+}
+
+/// Orders the stream behind earlier uses of all operands.
+fn order(call: &Call<'_>, stream: &Stream) -> Result<()> {
     for input in call.inputs.iter().flatten() {
         memory(input.storage())?.before_read(stream)?;
     }
     for output in call.outputs {
         memory(output.storage())?.before_write(stream)?;
     }
+    Ok(())
+}
+
+fn shape(plan: &Plan) -> ([u32; 3], [u32; 3]) {
+    let blocks = u32::try_from(plan.args.blocks).unwrap_or(u32::MAX);
+    ([blocks, 1, 1], [plan.spec.class.threads(), 1, 1])
+}
+
+/// A launch of which only addresses and numbers change.
+#[derive(Debug)]
+pub(super) struct Launch {
+    function: Function,
+    stream: &'static Stream,
+    packed: Packed,
+    parameters: SmallVec<[Parameter; 12]>,
+    grid: [u32; 3],
+    block: [u32; 3],
+}
+
+impl Launch {
+    /// The launch of a plan whose kernel is loaded.
+    pub(super) fn new(ordinal: u32, plan: &Plan) -> Option<Launch> {
+        let function = KERNELS.get(&(ordinal, plan.spec.clone()))?;
+        let stream = Context::get(ordinal).ok()?.default_stream().ok()?;
+        let inputs = plan.spec.inputs.len();
+        let packed = emit::pack(
+            &plan.spec,
+            &plan.args,
+            &vec![[0; 16]; inputs],
+            &vec![0; inputs],
+            &vec![0; plan.spec.outputs.len()],
+        );
+        let (grid, block) = shape(plan);
+        let parameters = emit::parameters(&plan.spec).collect();
+        Some(Launch { function, stream, packed, parameters, grid, block })
+    }
+
+    /// Memory for an output, without looking up the device.
+    pub(super) fn allocate(&self, bytes: usize) -> Result<Storage> {
+        Ok(Storage::cuda(DeviceMemory::alloc(bytes, self.stream)?))
+    }
+
+    /// Launches with the addresses and numbers of a call of the same plan.
+    pub(super) fn run(&self, call: &Call<'_>) -> Result<()> {
+        order(call, self.stream)?;
+        let mut packed = self.packed.copied();
+        for (position, parameter) in self.parameters.iter().enumerate() {
+            match *parameter {
+                Parameter::Value(i) => packed.set(position, &call.values[i]),
+                Parameter::Input(i) => {
+                    let address = call.inputs[i].map_or(0, StridedBuffer::address);
+                    packed.set(position, &address.to_le_bytes());
+                }
+                Parameter::Output(i) => packed.set(position, &call.outputs[i].address().to_le_bytes()),
+                Parameter::Axes | Parameter::Lead | Parameter::Total => {}
+            }
+        }
+        let mut arguments = packed.pointers();
+        // SAFETY: as in `run`; what is packed differs from the planned call in addresses and numbers only.
+        unsafe { self.function.launch(self.stream, self.grid, self.block, 0, &mut arguments) }
+    }
+}
+
+/// Launches the kernel of a call so many times, with the context made current once.
+pub(super) fn launch_raw(call: &Call<'_>, times: usize) -> Result<()> {
+    let Some(Device::Cuda(ordinal)) = call.outputs.first().map(|output| output.device()) else {
+        return Err(Error::new(ErrorKind::Unsupported, "a raw launch needs a CUDA device"));
+    };
+    let ctx = Context::get(ordinal)?;
+    let spec = &call.plan.spec;
+    let function = KERNELS.get_or_build(&(ordinal, spec.clone()), || load(ctx, spec))?;
     let mut packed = call.pack();
     let mut arguments = packed.pointers();
-    let blocks = u32::try_from(call.plan.args.blocks).unwrap_or(u32::MAX);
-    let threads = spec.class.threads();
-    // SAFETY: the arguments are packed for this very spec; the plan keeps every access inside the operands, whose
-    // memory goes back to the allocator in stream order behind this launch.
-    unsafe { function.launch(stream, [blocks, 1, 1], [threads, 1, 1], 0, &mut arguments) }
+    let (grid, block) = shape(call.plan);
+    // SAFETY: as in `run`.
+    unsafe { function.launch_times(ctx.default_stream()?, grid, block, 0, &mut arguments, times) }
+}
+
+/// What planning needs to know of a device.
+pub(super) fn machine(ordinal: u32) -> Result<Machine> {
+    let properties = Context::get(ordinal)?.properties();
+    Ok(Machine {
+        sm_count: properties.sm_count,
+        threads_per_sm: properties.max_threads_per_sm,
+        bytes_in_flight: policy::bytes_in_flight(properties.arch.major),
+        ..Machine::default()
+    })
 }
 
 /// Compiles and loads a kernel. Where NVRTC rejects it, the error points into the Rust source.
@@ -82,6 +176,15 @@ pub(super) fn download(storage: &Storage, at: usize, bytes: &mut [u8]) -> Result
 pub(super) fn copy(from: &Storage, range: Range<usize>, to: &Storage) -> Result<()> {
     let (source, target) = (memory(from)?, memory(to)?);
     target.copy_from(0, source, range.start, range.len(), target.context().default_stream()?)
+}
+
+/// Queues the driver's copy of a buffer's memory into another: for measuring.
+///
+/// # Errors
+/// Host memory; a target that is too small; the driver fails.
+pub fn copy_to_memory(from: &StridedBuffer, to: &DeviceMemory) -> Result<()> {
+    let source = memory(from.storage())?;
+    to.copy_from(0, source, 0, source.bytes(), to.context().default_stream()?)
 }
 
 /// Sets device memory to zeros.

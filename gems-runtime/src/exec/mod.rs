@@ -5,21 +5,31 @@
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod fused;
+mod prepared;
+mod ready;
 mod reduce;
 mod transfer;
 
-pub(crate) use reduce::sum_to;
-pub use reduce::{SumBackEnd, SumCall, sum_to_on};
+#[cfg(feature = "cuda")]
+pub use cuda::copy_to_memory;
+pub(crate) use fused::{Fused, plan_fused, run_fused};
+pub use prepared::Prepared;
+pub use reduce::{SumBackEnd, SumCall, sum_to, sum_to_on};
+
 pub(crate) use transfer::{allocate, read, to_device, write, write_bytes, zero};
 
 use crate::buffer::{Buffer, Meta, StridedBuffer};
 use crate::device::Device;
 use crate::dtype::{self, DType};
 use crate::emit::{self, Packed};
-use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{self, Overlap, Region};
+use crate::error::Result;
+#[cfg(not(feature = "cuda"))]
+use crate::error::{Error, ErrorKind};
+use crate::layout::Overlap;
 use crate::op::{OpDef, Operand};
-use crate::plan::{self, Inference, Outputs, Placement, Plan, Source};
+use crate::plan::policy::Machine;
+use crate::plan::{self, Inference, Outputs, Placed, Placement, Plan, Source};
 use smallvec::SmallVec;
 
 /// The bytes of a number in some dtype, little endian.
@@ -31,7 +41,12 @@ pub(crate) fn call(
     operands: &[Operand<'_, StridedBuffer>],
     dtype: Option<DType>,
 ) -> Result<SmallVec<[StridedBuffer; 2]>> {
-    call_on(launch, op, operands, dtype)
+    let key = ready::Key::of(op, operands, dtype, &[]);
+    let result = match key.as_ref().and_then(|key| ready::call(key, operands)) {
+        Some(result) => result,
+        None => call_first(launch, op, operands, dtype, key.as_ref()),
+    };
+    result.map_err(|error| error.in_op(op.name))
 }
 
 /// Runs `op` into new buffers, with another back end than the device's own.
@@ -44,12 +59,42 @@ pub fn call_on(
     operands: &[Operand<'_, StridedBuffer>],
     dtype: Option<DType>,
 ) -> Result<SmallVec<[StridedBuffer; 2]>> {
+    call_first(back_end, op, operands, dtype, None).map_err(|error| error.in_op(op.name))
+}
+
+/// The long way of a call; keeps the plan under `key`.
+fn call_first(
+    back_end: BackEnd,
+    op: &'static OpDef,
+    operands: &[Operand<'_, StridedBuffer>],
+    dtype: Option<DType>,
+    key: Option<&ready::Key>,
+) -> Result<SmallVec<[StridedBuffer; 2]>> {
     let inference = plan::infer(op, &plan::arguments(operands), Outputs::New { dtype })?;
-    let outputs = inference.outputs.iter().map(StridedBuffer::allocate).collect::<Result<SmallVec<[_; 2]>>>();
-    let outputs = outputs.map_err(|error| error.in_op(op.name))?;
+    let outputs =
+        inference.outputs.iter().map(StridedBuffer::allocate).collect::<Result<SmallVec<[_; 2]>>>()?;
     let inputs: SmallVec<[_; 8]> = operands.iter().map(Input::of).collect();
-    run(back_end, op, &inference, &inputs, &outputs, Sharing::None).map_err(|error| error.in_op(op.name))?;
+    {
+        let outputs = ready::references(&outputs);
+        let plan = run(back_end, op, &inference, &inputs, &outputs, Sharing::None)?;
+        keep(key, operands, &inference, plan, &outputs);
+    }
     Ok(outputs)
+}
+
+/// Keeps the plan of a call for the next one of its kind.
+fn keep(
+    key: Option<&ready::Key>,
+    operands: &[Operand<'_, StridedBuffer>],
+    inference: &Inference,
+    plan: Option<Plan>,
+    outputs: &[&StridedBuffer],
+) {
+    if let (Some(key), Some(plan)) = (key, plan)
+        && let Some(ready) = ready::Ready::new(key, operands, inference, plan, outputs)
+    {
+        ready::keep(ready, key);
+    }
 }
 
 /// Runs `op` into existing buffers.
@@ -58,7 +103,17 @@ pub(crate) fn call_out(
     operands: &[Operand<'_, StridedBuffer>],
     outputs: &mut [&mut StridedBuffer],
 ) -> Result<()> {
-    call_out_on(launch, op, operands, outputs)
+    let result = {
+        let given: SmallVec<[&StridedBuffer; 2]> = outputs.iter().map(|output| &**output).collect();
+        let key = ready::Key::of(op, operands, None, &given);
+        let done = key.as_ref().and_then(|key| ready::call_out(key, operands, &given));
+        done.ok_or(key)
+    };
+    let result = match result {
+        Ok(result) => result,
+        Err(key) => call_out_first(launch, op, operands, outputs, key.as_ref()),
+    };
+    result.map_err(|error| error.in_op(op.name))
 }
 
 /// Runs `op` into existing buffers, with another back end than the device's own.
@@ -71,51 +126,49 @@ pub fn call_out_on(
     operands: &[Operand<'_, StridedBuffer>],
     outputs: &mut [&mut StridedBuffer],
 ) -> Result<()> {
+    call_out_first(back_end, op, operands, outputs, None).map_err(|error| error.in_op(op.name))
+}
+
+/// The long way of a call into existing buffers; keeps the plan under `key`.
+fn call_out_first(
+    back_end: BackEnd,
+    op: &'static OpDef,
+    operands: &[Operand<'_, StridedBuffer>],
+    outputs: &mut [&mut StridedBuffer],
+    mut key: Option<&ready::Key>,
+) -> Result<()> {
     let inference = {
         let given: SmallVec<[&Meta; 2]> = outputs.iter().map(|output| output.meta()).collect();
         plan::infer(op, &plan::arguments(operands), Outputs::Given(&given))?
     };
-    write_into(back_end, op, &inference, operands, outputs).map_err(|error| error.in_op(op.name))
-}
-
-fn write_into(
-    back_end: BackEnd,
-    op: &'static OpDef,
-    inference: &Inference,
-    operands: &[Operand<'_, StridedBuffer>],
-    outputs: &mut [&mut StridedBuffer],
-) -> Result<()> {
     for (output, meta) in outputs.iter_mut().zip(&inference.outputs) {
         if output.shape() != meta.layout.shape() {
             output.replace(meta)?;
+            // The key is that of the empty buffer.
+            key = None;
         }
     }
-    let outputs: SmallVec<[StridedBuffer; 2]> = outputs.iter().map(|output| (*output).clone()).collect();
-    check_outputs(op, &outputs)?;
+    let outputs: SmallVec<[&StridedBuffer; 2]> = outputs.iter().map(|output| &**output).collect();
+    let known: SmallVec<[_; 2]> = outputs.iter().map(|output| Some(placed(output))).collect();
+    plan::check_outputs(op, &known)?;
     let mut sharing = Sharing::None;
     let mut inputs: SmallVec<[Input<'_>; 8]> = operands.iter().map(Input::of).collect();
-    for (input, param) in inputs.iter_mut().zip(op.params) {
-        for (output, def) in outputs.iter().zip(op.outputs) {
+    for (i, input) in inputs.iter_mut().enumerate() {
+        for (o, output) in outputs.iter().enumerate() {
             let Some(buffer) = input.buffer() else { continue };
-            match overlap(output, buffer) {
-                Overlap::None => {}
+            match plan::sharing(op, (o, placed(output)), (i, placed(buffer)))? {
+                Overlap::None | Overlap::Partial => {}
                 Overlap::Full => sharing = Sharing::SameElements,
-                Overlap::Copy => *input = Input::Owned(transfer::copy_span(buffer)?),
-                Overlap::Partial => {
-                    let message = format!(
-                        "output `{}` ({}) overlaps input `{}` ({}) partly; pass the same view for in-place, \
-                         or a separate output",
-                        def.name,
-                        output.meta(),
-                        param.name,
-                        buffer.meta()
-                    );
-                    return Err(Error::new(ErrorKind::Overlap, message));
+                Overlap::Copy => {
+                    *input = Input::Owned(transfer::copy_span(buffer)?);
+                    key = None;
                 }
             }
         }
     }
-    run(back_end, op, inference, &inputs, &outputs, sharing)
+    let plan = run(back_end, op, &inference, &inputs, &outputs, sharing)?;
+    keep(key, operands, &inference, plan, &outputs);
+    Ok(())
 }
 
 /// Whether outputs share memory with inputs.
@@ -152,50 +205,25 @@ impl<'a> Input<'a> {
     }
 }
 
-/// No output overlaps itself or another output.
-fn check_outputs(op: &OpDef, outputs: &[StridedBuffer]) -> Result<()> {
-    for (i, output) in outputs.iter().enumerate() {
-        let name = op.outputs[i].name;
-        if layout::has_internal_overlap(&output.meta().layout) {
-            let message = format!(
-                "elements of output `{name}` ({}) share memory; give an output without overlap",
-                output.meta()
-            );
-            return Err(Error::new(ErrorKind::Overlap, message));
-        }
-        for (other, def) in outputs.iter().zip(op.outputs).take(i) {
-            if overlap(output, other) != Overlap::None {
-                let message =
-                    format!("outputs `{}` and `{name}` share memory; give separate outputs", def.name);
-                return Err(Error::new(ErrorKind::Overlap, message));
-            }
-        }
-    }
-    Ok(())
+fn placed(buffer: &StridedBuffer) -> Placed<'_> {
+    let space = match buffer.device() {
+        Device::Cpu => 0,
+        Device::Cuda(ordinal) => ordinal as usize + 1,
+    };
+    Placed { meta: buffer.meta(), space, address: buffer.address() }
 }
 
-fn overlap(output: &StridedBuffer, input: &StridedBuffer) -> Overlap {
-    if output.device() != input.device() {
-        return Overlap::None;
-    }
-    layout::overlap(region(output), region(input))
-}
-
-fn region(buffer: &StridedBuffer) -> Region<'_> {
-    Region { address: buffer.address(), element_size: buffer.dtype().size(), layout: &buffer.meta().layout }
-}
-
-/// Plans and runs a call whose outputs exist and whose overlaps are fine.
+/// Plans and runs a call whose outputs exist and whose overlaps are fine; gives the plan unless there is no element.
 fn run(
     back_end: BackEnd,
     op: &'static OpDef,
     inference: &Inference,
     inputs: &[Input<'_>],
-    outputs: &[StridedBuffer],
+    outputs: &[&StridedBuffer],
     sharing: Sharing,
-) -> Result<()> {
+) -> Result<Option<Plan>> {
     if outputs.iter().all(|output| output.numel() == 0) {
-        return Ok(());
+        return Ok(None);
     }
     let mut values: SmallVec<[ValueBytes; 8]> = SmallVec::new();
     let mut buffers: SmallVec<[Option<&StridedBuffer>; 8]> = SmallVec::new();
@@ -211,16 +239,31 @@ fn run(
         values.push(value);
         buffers.push(buffer);
     }
-    let place = |buffer: &StridedBuffer| buffer.address();
-    let placements: SmallVec<[Option<Placement<'_>>; 8]> = buffers
-        .iter()
-        .map(|buffer| buffer.map(|b| Placement { layout: &b.meta().layout, address: place(b) }))
-        .collect();
+    let placements: SmallVec<[Option<Placement<'_>>; 8]> =
+        buffers.iter().map(|buffer| buffer.map(place)).collect();
     let output_placements: SmallVec<[Placement<'_>; 2]> =
-        outputs.iter().map(|b| Placement { layout: &b.meta().layout, address: place(b) }).collect();
+        outputs.iter().map(|output| place(output)).collect();
     let disjoint = sharing == Sharing::None;
-    let plan = plan::schedule(op, inference, &placements, &output_placements, disjoint)?;
-    back_end(&Call { plan: &plan, values: &values, inputs: &buffers, outputs })
+    let machine = machine(inference.device)?;
+    let plan = plan::schedule(&machine, op, inference, &placements, &output_placements, disjoint)?;
+    back_end(&Call { plan: &plan, values: &values, inputs: &buffers, outputs })?;
+    Ok(Some(plan))
+}
+
+/// Where a buffer lies.
+fn place(buffer: &StridedBuffer) -> Placement<'_> {
+    Placement { layout: &buffer.meta().layout, address: buffer.address() }
+}
+
+/// What planning needs to know of a device.
+pub(crate) fn machine(device: Device) -> Result<Machine> {
+    match device {
+        Device::Cpu => Ok(Machine::default()),
+        #[cfg(feature = "cuda")]
+        Device::Cuda(ordinal) => cuda::machine(ordinal),
+        #[cfg(not(feature = "cuda"))]
+        Device::Cuda(_) => Err(no_cuda()),
+    }
 }
 
 /// What runs a planned call.
@@ -228,7 +271,7 @@ pub type BackEnd = fn(&Call<'_>) -> Result<()>;
 
 /// The back end of the device that holds the outputs.
 fn launch(call: &Call<'_>) -> Result<()> {
-    match call.outputs.first().map_or(Device::Cpu, StridedBuffer::device) {
+    match call.outputs.first().map_or(Device::Cpu, |output| output.device()) {
         Device::Cpu => cpu::run(call),
         #[cfg(feature = "cuda")]
         Device::Cuda(ordinal) => cuda::run(call, ordinal),
@@ -247,7 +290,7 @@ pub struct Call<'a> {
     /// One a parameter; `None` where it is passed by value.
     pub inputs: &'a [Option<&'a StridedBuffer>],
     /// One an output.
-    pub outputs: &'a [StridedBuffer],
+    pub outputs: &'a [&'a StridedBuffer],
 }
 
 impl Call<'_> {
@@ -256,7 +299,7 @@ impl Call<'_> {
     pub fn pack(&self) -> Packed {
         let inputs: SmallVec<[u64; 8]> =
             self.inputs.iter().map(|buffer| buffer.map_or(0, StridedBuffer::address)).collect();
-        let outputs: SmallVec<[u64; 2]> = self.outputs.iter().map(StridedBuffer::address).collect();
+        let outputs: SmallVec<[u64; 2]> = self.outputs.iter().map(|output| output.address()).collect();
         emit::pack(&self.plan.spec, &self.plan.args, self.values, &inputs, &outputs)
     }
 }

@@ -3,11 +3,11 @@
 //! Elements are converted to f64, or complex f64, and added pairwise; the total is rounded once, to the result's dtype.
 #![expect(unsafe_code, reason = "walks raw memory by the plan's strides")]
 
-use crate::buffer::{Buffer, StridedBuffer};
+use crate::buffer::{Buffer, Meta, StridedBuffer};
 use crate::device::Device;
 use crate::dtype::{self, DType, Gather};
 use crate::error::Result;
-use crate::layout::Coalesced;
+use crate::layout::{Coalesced, Layout};
 use crate::plan::{self, Reduction};
 use num_complex::Complex;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -32,22 +32,26 @@ pub struct SumCall<'a> {
 /// What runs a planned sum.
 pub type SumBackEnd = fn(&SumCall<'_>) -> Result<()>;
 
-/// The sums over the axes along which `shape` is broadcast to the buffer.
-pub(crate) fn sum_to(from: &StridedBuffer, shape: &[usize], dtype: DType) -> Result<StridedBuffer> {
+/// The sums over the axes along which `shape` is broadcast to the buffer, in a dtype.
+///
+/// # Errors
+/// As [`Buffer::sum_like`].
+pub fn sum_to(from: &StridedBuffer, shape: &[usize], dtype: DType) -> Result<StridedBuffer> {
     sum_to_on(launch, from, shape, dtype)
 }
 
 /// The same with another back end than the device's own.
 ///
 /// # Errors
-/// As [`Buffer::sum_to`].
+/// As [`Buffer::sum_like`].
 pub fn sum_to_on(
     back_end: SumBackEnd,
     from: &StridedBuffer,
     shape: &[usize],
     dtype: DType,
 ) -> Result<StridedBuffer> {
-    let meta = plan::infer_sum(from.meta(), shape, dtype)?;
+    let like = Meta { dtype, device: from.device(), layout: Layout::contiguous(shape)? };
+    let meta = plan::infer_sum(from.meta(), &like)?;
     if from.numel() == 0 {
         return StridedBuffer::zeros(dtype, shape, from.device());
     }

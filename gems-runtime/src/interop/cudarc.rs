@@ -4,6 +4,19 @@
 //! tracking, memory pools) change.
 //! Does not tell cudarc's events of our work: uses on other streams than the slice's own are ordered by our own events,
 //! and the slice's stream is ordered behind all of them before the slice is let go.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use cudarc::driver::CudaContext;
+//! use gems_runtime::interop;
+//!
+//! let stream = CudaContext::new(0)?.new_stream()?;
+//! let slice = Arc::new(stream.clone_htod(&[1.0f32, 2.0, 3.0, 4.0])?);
+//! let x = interop::cudarc::buffer(slice, &[2, 2])?;
+//! assert_eq!(x.shape(), [2, 2]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![expect(unsafe_code, reason = "borrows raw handles whose owners are kept alive")]
 
 use std::any::Any;

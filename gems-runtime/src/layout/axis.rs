@@ -3,17 +3,17 @@
 //! Axes count from 0, or from the end if negative. Every view shows elements of `self` and no other, so none leaves the
 //! storage; nothing is copied.
 
-use super::strides::extent;
-use super::{Layout, Shape, broadcast_strides, check_shape, shape_error};
+use super::extent::as_stride;
+use super::{Extent, Layout, broadcast_strides, check_shape, shape_error};
 use crate::error::Result;
 use smallvec::SmallVec;
 
-impl Layout {
+impl<D: Extent> Layout<D> {
     /// The axes in another order.
     ///
     /// # Errors
     /// Not every axis exactly once.
-    pub fn permute(&self, axes: &[isize]) -> Result<Layout> {
+    pub fn permute(&self, axes: &[isize]) -> Result<Layout<D>> {
         let order = self.distinct_axes(axes)?;
         if order.len() != self.rank() {
             return Err(shape_error(format!(
@@ -23,9 +23,9 @@ impl Layout {
             )));
         }
         Ok(Layout {
-            shape: order.iter().map(|&axis| self.shape[axis]).collect(),
-            strides: order.iter().map(|&axis| self.strides[axis]).collect(),
-            offset: self.offset,
+            shape: order.iter().map(|&axis| self.shape[axis].clone()).collect(),
+            strides: order.iter().map(|&axis| self.strides[axis].clone()).collect(),
+            offset: self.offset.clone(),
         })
     }
 
@@ -33,7 +33,7 @@ impl Layout {
     ///
     /// # Errors
     /// An axis out of range.
-    pub fn transpose(&self, a: isize, b: isize) -> Result<Layout> {
+    pub fn transpose(&self, a: isize, b: isize) -> Result<Layout<D>> {
         let (a, b) = (self.axis(a)?, self.axis(b)?);
         let mut layout = self.clone();
         layout.shape.swap(a, b);
@@ -45,7 +45,7 @@ impl Layout {
     ///
     /// # Errors
     /// A rank above 2.
-    pub fn t(&self) -> Result<Layout> {
+    pub fn t(&self) -> Result<Layout<D>> {
         match self.rank() {
             0 | 1 => Ok(self.clone()),
             2 => self.transpose(0, 1),
@@ -60,16 +60,18 @@ impl Layout {
     ///
     /// # Errors
     /// A shape to which this one does not broadcast.
-    pub fn expand(&self, shape: &[isize]) -> Result<Layout> {
+    pub fn expand(&self, shape: &[isize]) -> Result<Layout<D>> {
         let missing = shape.len().checked_sub(self.rank());
-        let kept =
-            |axis: usize| missing.and_then(|missing| axis.checked_sub(missing)).map(|own| self.shape[own]);
-        let target: Option<Shape> = (0..)
+        let kept = |axis: usize| {
+            missing.and_then(|missing| axis.checked_sub(missing)).map(|own| self.shape[own].clone())
+        };
+        let given = |extent: isize| usize::try_from(extent).ok().map(D::from);
+        let target: Option<SmallVec<[D; 6]>> = (0..)
             .zip(shape)
-            .map(|(axis, &extent)| if extent == -1 { kept(axis) } else { usize::try_from(extent).ok() })
+            .map(|(axis, &extent)| if extent == -1 { kept(axis) } else { given(extent) })
             .collect();
         match target {
-            Some(target) => self.broadcast_to(&target),
+            Some(target) => self.stretched(target),
             None => Err(shape_error(format!(
                 "cannot expand {:?} to {shape:?}: give 0 or more, or -1 to keep an existing axis",
                 self.shape()
@@ -81,32 +83,36 @@ impl Layout {
     ///
     /// # Errors
     /// A shape to which this one does not broadcast.
-    pub fn broadcast_to(&self, shape: &[usize]) -> Result<Layout> {
-        check_shape(shape)?;
-        let strides = broadcast_strides(self, shape)?;
-        Ok(Layout { shape: Shape::from_slice(shape), strides, offset: self.offset })
+    pub fn broadcast_to(&self, shape: &[D]) -> Result<Layout<D>> {
+        self.stretched(shape.iter().cloned().collect())
+    }
+
+    fn stretched(&self, shape: SmallVec<[D; 6]>) -> Result<Layout<D>> {
+        check_shape(&shape)?;
+        let strides = broadcast_strides(self, &shape)?;
+        Ok(Layout { shape, strides, offset: self.offset.clone() })
     }
 
     /// A new axis of size 1 at this place; -1 is behind the last one.
     ///
     /// # Errors
     /// A place out of range, or a rank above [`MAX_RANK`](super::MAX_RANK).
-    pub fn unsqueeze(&self, axis: isize) -> Result<Layout> {
+    pub fn unsqueeze(&self, axis: isize) -> Result<Layout<D>> {
         let places = self.rank() + 1;
         let Some(axis) = from_end(axis, places).filter(|&axis| axis < places) else {
             return Err(shape_error(format!(
                 "cannot put an axis at {axis} of {:?}; use {} to {}",
                 self.shape(),
-                -extent(places),
+                -as_stride(places),
                 self.rank()
             )));
         };
         let stride = match self.shape.get(axis) {
-            Some(&size) => self.strides[axis].saturating_mul(extent(size)),
-            None => 1,
+            Some(extent) => extent.step_over(&self.strides[axis]),
+            None => D::Stride::from(1),
         };
         let mut layout = self.clone();
-        layout.shape.insert(axis, 1);
+        layout.shape.insert(axis, D::from(1));
         layout.strides.insert(axis, stride);
         check_shape(&layout.shape)?;
         Ok(layout)
@@ -116,10 +122,10 @@ impl Layout {
     ///
     /// # Errors
     /// An axis out of range.
-    pub fn squeeze(&self, axis: isize) -> Result<Layout> {
+    pub fn squeeze(&self, axis: isize) -> Result<Layout<D>> {
         let axis = self.axis(axis)?;
         let mut layout = self.clone();
-        if self.shape[axis] == 1 {
+        if self.shape[axis].is(1) {
             layout.remove(axis);
         }
         Ok(layout)
@@ -127,12 +133,12 @@ impl Layout {
 
     /// Without axes of size 1.
     #[must_use]
-    pub fn squeeze_all(&self) -> Layout {
-        let kept = || (0..self.rank()).filter(|&axis| self.shape[axis] != 1);
+    pub fn squeeze_all(&self) -> Layout<D> {
+        let kept = || (0..self.rank()).filter(|&axis| !self.shape[axis].is(1));
         Layout {
-            shape: kept().map(|axis| self.shape[axis]).collect(),
-            strides: kept().map(|axis| self.strides[axis]).collect(),
-            offset: self.offset,
+            shape: kept().map(|axis| self.shape[axis].clone()).collect(),
+            strides: kept().map(|axis| self.strides[axis].clone()).collect(),
+            offset: self.offset.clone(),
         }
     }
 
@@ -142,14 +148,14 @@ impl Layout {
     }
 
     /// The axis that a number from 0, or from the end, means.
-    pub(super) fn axis(&self, axis: isize) -> Result<usize> {
+    pub(crate) fn axis(&self, axis: isize) -> Result<usize> {
         from_end(axis, self.rank()).filter(|&axis| axis < self.rank()).ok_or_else(|| {
             shape_error(match self.rank() {
                 0 => format!("axis {axis} is out of range: a layout of rank 0 has no axis"),
                 rank => format!(
                     "axis {axis} is out of range for {:?} of rank {rank}; use {} to {}",
                     self.shape(),
-                    -extent(rank),
+                    -as_stride(rank),
                     rank - 1
                 ),
             })

@@ -2,28 +2,31 @@
 //!
 //! Axes are aligned at the innermost one; an extent of 1 stretches to any other, 0 included.
 
-use super::{Layout, Shape, Strides, check_shape, shape_error};
+use super::{Extent, Layout, Place, check_shape, shape_error};
 use crate::error::Result;
+use smallvec::SmallVec;
 
 /// The shape to which all of these broadcast; `[]` for none.
 ///
 /// # Errors
 /// Two extents on one axis that differ and are not 1, or a result with too many elements for a [`Layout`].
-pub fn broadcast_shapes<'a, I>(shapes: I) -> Result<Shape>
+pub fn broadcast_shapes<'a, D, I>(shapes: I) -> Result<SmallVec<[D; 6]>>
 where
-    I: IntoIterator<Item = &'a [usize], IntoIter: Clone>,
+    D: Extent + 'a,
+    I: IntoIterator<Item = &'a [D], IntoIter: Clone>,
 {
+    let place = Place::new("broadcasting");
     let shapes = shapes.into_iter();
-    let rank = shapes.clone().map(<[usize]>::len).max().unwrap_or(0);
-    let mut result = Shape::from_elem(1, rank);
-    for shape in shapes.clone() {
-        for (axis, &extent) in (rank - shape.len()..).zip(shape) {
-            if result[axis] == 1 {
-                result[axis] = extent;
-            } else if extent != 1 && extent != result[axis] {
-                let first = shapes.clone().find(|shape| extent_at(shape, rank, axis) != 1).unwrap_or(shape);
+    let rank = shapes.clone().map(<[D]>::len).max().unwrap_or(0);
+    let mut result: SmallVec<[D; 6]> = SmallVec::from_elem(D::from(1), rank);
+    for (operand, shape) in shapes.clone().enumerate() {
+        for (axis, extent) in (rank - shape.len()..).zip(shape) {
+            if result[axis].is(1) {
+                result[axis] = extent.clone();
+            } else if !extent.is(1) && !result[axis].equals(extent, place.operand(operand).axis(axis)) {
+                let first = shapes.clone().find(|shape| stretches(shape, rank, axis)).unwrap_or(shape);
                 return Err(shape_error(format!(
-                    "cannot broadcast {first:?} with {shape:?}: axis {axis} has {} and {extent}",
+                    "cannot broadcast {first:?} with {shape:?}: axis {axis} has {:?} and {extent:?}",
                     result[axis]
                 )));
             }
@@ -33,27 +36,28 @@ where
     Ok(result)
 }
 
-/// The extent of a shape on an axis of the common shape.
-fn extent_at(shape: &[usize], rank: usize, axis: usize) -> usize {
-    (axis + shape.len()).checked_sub(rank).map_or(1, |axis| shape[axis])
+/// Whether a shape decides an axis of the common shape.
+fn stretches<D: Extent>(shape: &[D], rank: usize, axis: usize) -> bool {
+    (axis + shape.len()).checked_sub(rank).is_some_and(|axis| !shape[axis].is(1))
 }
 
 /// Strides with which a layout covers `shape`: 0 on axes that are stretched or missing.
 ///
 /// # Errors
 /// A shape to which the layout does not broadcast.
-pub fn broadcast_strides(layout: &Layout, shape: &[usize]) -> Result<Strides> {
+pub fn broadcast_strides<D: Extent>(layout: &Layout<D>, shape: &[D]) -> Result<SmallVec<[D::Stride; 6]>> {
+    let place = Place::new("expanding");
     let fail =
         |reason: String| shape_error(format!("cannot broadcast {:?} to {shape:?}: {reason}", layout.shape()));
     let Some(missing) = shape.len().checked_sub(layout.rank()) else {
         return Err(fail(format!("the rank falls from {} to {}", layout.rank(), shape.len())));
     };
-    let mut strides = Strides::from_elem(0, shape.len());
-    for (axis, (&extent, &stride)) in (missing..).zip(layout.shape().iter().zip(layout.strides())) {
-        if extent == shape[axis] {
-            strides[axis] = stride;
-        } else if extent != 1 {
-            return Err(fail(format!("axis {axis} has {extent} and {}", shape[axis])));
+    let mut strides = SmallVec::from_elem(D::Stride::from(0), shape.len());
+    for (axis, (extent, stride)) in (missing..).zip(layout.shape().iter().zip(layout.strides())) {
+        if extent.equals(&shape[axis], place.axis(axis)) {
+            strides[axis] = stride.clone();
+        } else if !extent.is(1) {
+            return Err(fail(format!("axis {axis} has {extent:?} and {:?}", shape[axis])));
         }
     }
     Ok(strides)
@@ -61,6 +65,7 @@ pub fn broadcast_strides(layout: &Layout, shape: &[usize]) -> Result<Strides> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Shape;
     use super::*;
     use proptest::prelude::*;
 

@@ -3,7 +3,7 @@
 //! Guarantees: every element keeps its address in every operand; no two neighbors of the result can be merged.
 //! Does not look at dtypes, alignment or devices; no heap allocation up to rank 6 and 8 operands.
 
-use super::strides::extent;
+use super::extent::as_stride;
 use super::{Shape, Strides};
 use smallvec::SmallVec;
 
@@ -44,7 +44,7 @@ pub fn coalesce(shape: &[usize], strides: &[&[isize]]) -> Coalesced {
     let mut merged: SmallVec<[Strides; 8]> = strides.iter().map(|_| Strides::new()).collect();
     for axis in axes {
         let joins = merged.iter().zip(strides).all(|(outer, inner)| {
-            outer.last().is_some_and(|&outer| inner[axis].checked_mul(extent(shape[axis])) == Some(outer))
+            outer.last().is_some_and(|&outer| inner[axis].checked_mul(as_stride(shape[axis])) == Some(outer))
         });
         match extents.last_mut() {
             Some(outer) if joins => *outer *= shape[axis],

@@ -3,9 +3,7 @@
 //! Every view shows elements of `self` and no other, so none leaves the storage; nothing is copied. Only `as_strided`
 //! starts from the storage instead and is given its length.
 
-use super::axis::from_end;
-use super::strides::extent;
-use super::{Layout, check_shape, shape_error};
+use super::{Extent, Layout, Place, Stride, check_shape, shape_error};
 use crate::error::{Error, ErrorKind, Result};
 
 impl Layout {
@@ -28,12 +26,14 @@ impl Layout {
             _ => Ok(layout),
         }
     }
+}
 
+impl<D: Extent> Layout<D> {
     /// Every `step`-th index of `start..end` on one axis; bounds below 0 count from the end, bounds beyond it are cut.
     ///
     /// # Errors
     /// An axis out of range, or a step of 0.
-    pub fn slice(&self, axis: isize, start: isize, end: isize, step: usize) -> Result<Layout> {
+    pub fn slice(&self, axis: isize, start: isize, end: isize, step: usize) -> Result<Layout<D>> {
         let axis = self.axis(axis)?;
         if step == 0 {
             return Err(shape_error(format!(
@@ -41,26 +41,30 @@ impl Layout {
                 self.shape()
             )));
         }
-        let size = self.shape[axis];
-        let clamp = |bound: isize| from_end(bound, size).unwrap_or(0).min(size);
+        let place = Place::new("slicing").axis(axis);
+        let size = &self.shape[axis];
+        let clamp = |bound: isize| match usize::try_from(bound) {
+            Ok(index) => D::from(index).least(size, place),
+            Err(_) => size.minus(&D::from(bound.unsigned_abs()), place),
+        };
         let (start, end) = (clamp(start), clamp(end));
-        let count = end.saturating_sub(start).div_ceil(step);
-        Ok(self.restrict(axis, start, count, step))
+        let count = end.minus(&start, place).div_ceil(&D::from(step), place);
+        Ok(self.restrict(axis, &start, count, step))
     }
 
     /// The opposite direction on these axes.
     ///
     /// # Errors
     /// An axis out of range or named twice.
-    pub fn flip(&self, axes: &[isize]) -> Result<Layout> {
+    pub fn flip(&self, axes: &[isize]) -> Result<Layout<D>> {
         let axes = self.distinct_axes(axes)?;
         let mut layout = self.clone();
         if self.is_empty() {
             return Ok(layout);
         }
-        for axis in axes.into_iter().filter(|&axis| self.shape[axis] > 1) {
-            layout.offset += extent(self.shape[axis] - 1) * self.strides[axis];
-            layout.strides[axis] = -self.strides[axis];
+        for axis in axes.into_iter().filter(|&axis| !self.shape[axis].is(1)) {
+            layout.offset = self.shape[axis].offset_of_last(&layout.offset, &self.strides[axis]);
+            layout.strides[axis] = self.strides[axis].negated();
         }
         Ok(layout)
     }
@@ -69,15 +73,14 @@ impl Layout {
     ///
     /// # Errors
     /// An axis or an index out of range.
-    pub fn narrow(&self, axis: isize, start: isize, len: usize) -> Result<Layout> {
+    pub fn narrow(&self, axis: isize, start: isize, len: usize) -> Result<Layout<D>> {
         let axis = self.axis(axis)?;
-        let size = self.shape[axis];
-        let first = from_end(start, size);
-        match first.filter(|first| first.checked_add(len).is_some_and(|end| end <= size)) {
-            Some(first) => Ok(self.restrict(axis, first, len, 1)),
+        match self.first_of(axis, start, len, Place::new("narrowing").axis(axis)) {
+            Some(first) => Ok(self.restrict(axis, &first, D::from(len), 1)),
             None => Err(shape_error(format!(
-                "cannot narrow axis {axis} of {:?} to {len} from {start}; stay within its {size} indices",
-                self.shape()
+                "cannot narrow axis {axis} of {:?} to {len} from {start}; stay within its {:?} indices",
+                self.shape(),
+                self.shape[axis]
             ))),
         }
     }
@@ -86,16 +89,16 @@ impl Layout {
     ///
     /// # Errors
     /// An axis or an index out of range.
-    pub fn select(&self, axis: isize, index: isize) -> Result<Layout> {
+    pub fn select(&self, axis: isize, index: isize) -> Result<Layout<D>> {
         let axis = self.axis(axis)?;
-        let size = self.shape[axis];
-        let Some(position) = from_end(index, size).filter(|&position| position < size) else {
+        let Some(first) = self.first_of(axis, index, 1, Place::new("selecting").axis(axis)) else {
             return Err(shape_error(format!(
-                "index {index} is out of range on axis {axis} of {:?}; it has {size} indices",
-                self.shape()
+                "index {index} is out of range on axis {axis} of {:?}; it has {:?} indices",
+                self.shape(),
+                self.shape[axis]
             )));
         };
-        let mut layout = self.restrict(axis, position, 1, 1);
+        let mut layout = self.restrict(axis, &first, D::from(1), 1);
         layout.remove(axis);
         Ok(layout)
     }
@@ -104,17 +107,15 @@ impl Layout {
     ///
     /// # Errors
     /// An axis out of range, a size of 0 for an axis that is not empty, or more pieces than memory.
-    pub fn split(&self, axis: isize, size: usize) -> Result<Vec<Layout>> {
+    pub fn split(&self, axis: isize, size: usize) -> Result<Vec<Layout<D>>> {
         let axis = self.axis(axis)?;
-        let total = self.shape[axis];
-        if size == 0 && total > 0 {
+        if size == 0 && !self.shape[axis].is(0) {
             return Err(shape_error(format!(
                 "cannot split axis {axis} of {:?} into pieces of 0; use 1 or more",
                 self.shape()
             )));
         }
-        let pieces = total.div_ceil(size.max(1)).max(1);
-        collect(pieces, |piece| self.restrict(axis, piece * size, size.min(total - piece * size), 1))
+        self.pieces(axis, &D::from(size.max(1)), Place::new("splitting").axis(axis))
     }
 
     /// At most `pieces` pieces of one axis, all of the same size but the last; exactly `pieces` empty ones of an empty
@@ -122,30 +123,47 @@ impl Layout {
     ///
     /// # Errors
     /// An axis out of range, no pieces, or more than memory.
-    pub fn chunk(&self, axis: isize, pieces: usize) -> Result<Vec<Layout>> {
-        let size = self.shape[self.axis(axis)?];
-        match (pieces, size) {
-            (0, _) => Err(shape_error(format!(
+    pub fn chunk(&self, axis: isize, pieces: usize) -> Result<Vec<Layout<D>>> {
+        let axis = self.axis(axis)?;
+        let place = Place::new("chunking").axis(axis);
+        if pieces == 0 {
+            return Err(shape_error(format!(
                 "cannot cut axis {axis} of {:?} into 0 pieces; use 1 or more",
                 self.shape()
-            ))),
-            (_, 0) => collect(pieces, |_| self.clone()),
-            _ => self.split(axis, size.div_ceil(pieces)),
+            )));
         }
+        if self.shape[axis].is(0) {
+            return collect(pieces, |_| self.clone());
+        }
+        let size = self.shape[axis].div_ceil(&D::from(pieces), place);
+        self.pieces(axis, &size, place)
+    }
+
+    /// Pieces of `size` indices, which is not 0; at least one.
+    fn pieces(&self, axis: usize, size: &D, place: Place) -> Result<Vec<Layout<D>>> {
+        let total = &self.shape[axis];
+        let count = total.div_ceil(size, place).number(place).max(1);
+        collect(count, |piece| {
+            let start = D::from(piece).times(size);
+            let len = if piece + 1 < count { size.clone() } else { total.minus(&start, place) };
+            self.restrict(axis, &start, len, 1)
+        })
     }
 
     /// Elements whose indices on axes `a` and `b` differ by `offset` (`b` is ahead), as a new last axis.
     ///
     /// # Errors
     /// An axis out of range, or the same one twice.
-    pub fn diagonal(&self, offset: isize, a: isize, b: isize) -> Result<Layout> {
+    pub fn diagonal(&self, offset: isize, a: isize, b: isize) -> Result<Layout<D>> {
         let axes = self.distinct_axes(&[a, b])?;
         let (a, b) = (axes[0], axes[1]);
-        let skipped = offset.unsigned_abs();
-        let (skip_a, skip_b) = if offset < 0 { (skipped, 0) } else { (0, skipped) };
-        let len = self.shape[a].saturating_sub(skip_a).min(self.shape[b].saturating_sub(skip_b));
-        let mut layout = self.restrict(a, skip_a, len, 1).restrict(b, skip_b, len, 1);
-        let stride = self.strides[a].saturating_add(self.strides[b]);
+        let place = Place::new("taking a diagonal").axis(a);
+        let (none, skipped) = (D::from(0), D::from(offset.unsigned_abs()));
+        let (skip_a, skip_b) = if offset < 0 { (skipped, none) } else { (none, skipped) };
+        let (of_a, of_b) = (self.shape[a].minus(&skip_a, place), self.shape[b].minus(&skip_b, place.axis(b)));
+        let len = of_a.least(&of_b, place);
+        let mut layout = self.restrict(a, &skip_a, len.clone(), 1).restrict(b, &skip_b, len.clone(), 1);
+        let stride = self.strides[a].joined(&self.strides[b], place);
         layout.remove(a.max(b));
         layout.remove(a.min(b));
         layout.shape.push(len);
@@ -157,38 +175,52 @@ impl Layout {
     ///
     /// # Errors
     /// An axis out of range, a window longer than the axis, or a step of 0.
-    pub fn unfold(&self, axis: isize, size: usize, step: usize) -> Result<Layout> {
+    pub fn unfold(&self, axis: isize, size: usize, step: usize) -> Result<Layout<D>> {
         let axis = self.axis(axis)?;
-        let total = self.shape[axis];
-        if size > total || step == 0 {
+        let place = Place::new("unfolding").axis(axis);
+        let total = &self.shape[axis];
+        let length = D::from(size);
+        if step == 0 || !length.at_most(total, place) {
             return Err(shape_error(format!(
                 "cannot unfold axis {axis} of {:?} into windows of {size} with step {step}; a window has at most \
-                 {total} indices and a step is 1 or more",
+                 {total:?} indices and a step is 1 or more",
                 self.shape()
             )));
         }
-        let mut layout = self.restrict(axis, 0, (total - size) / step + 1, step);
-        layout.shape.push(size);
-        layout.strides.push(self.strides[axis]);
+        let starts = total.plus(&D::from(1), place).minus(&length, place);
+        let mut layout = self.restrict(axis, &D::from(0), starts.div_ceil(&D::from(step), place), step);
+        layout.shape.push(length);
+        layout.strides.push(self.strides[axis].clone());
         check_shape(&layout.shape)?;
         Ok(layout)
     }
 
     /// Every `step`-th of `count` indices from `start` on, all of which exist.
-    fn restrict(&self, axis: usize, start: usize, count: usize, step: usize) -> Layout {
+    fn restrict(&self, axis: usize, start: &D, count: D, step: usize) -> Layout<D> {
         let mut layout = self.clone();
         layout.shape[axis] = count;
         // A stride that is cut off belongs to an axis on which no step is taken.
-        layout.strides[axis] = self.strides[axis].saturating_mul(extent(step));
+        layout.strides[axis] = D::from(step).step_over(&self.strides[axis]);
         if !layout.is_empty() {
-            layout.offset += extent(start) * self.strides[axis];
+            layout.offset = D::offset_at(&layout.offset, start, &self.strides[axis]);
         }
         layout
+    }
+
+    /// The index that `start` means, if there are `len` indices from there on.
+    fn first_of(&self, axis: usize, start: isize, len: usize, place: Place) -> Option<D> {
+        let size = &self.shape[axis];
+        let from_end = start.unsigned_abs();
+        match usize::try_from(start) {
+            Ok(first) => D::from(first.checked_add(len)?).at_most(size, place).then(|| D::from(first)),
+            Err(_) if len > from_end => None,
+            Err(_) => D::from(from_end).at_most(size, place).then(|| size.minus(&D::from(from_end), place)),
+        }
     }
 }
 
 /// A list of views; an axis can have more indices than memory has room for layouts.
-fn collect(len: usize, view: impl Fn(usize) -> Layout) -> Result<Vec<Layout>> {
+fn collect<D: Extent>(len: usize, view: impl Fn(usize) -> Layout<D>) -> Result<Vec<Layout<D>>> {
     let mut list = Vec::new();
     list.try_reserve_exact(len).map_err(|cause| {
         Error::new(ErrorKind::Memory, format!("no memory for {len} views; use fewer pieces"))

@@ -11,6 +11,7 @@
 mod axis;
 mod broadcast;
 mod coalesce;
+mod extent;
 mod index;
 #[cfg(test)]
 mod model;
@@ -21,6 +22,7 @@ mod vote;
 
 pub use broadcast::{broadcast_shapes, broadcast_strides};
 pub use coalesce::{Coalesced, coalesce};
+pub use extent::{Extent, Place, Quantity, Stride};
 pub use overlap::{Overlap, Region, has_internal_overlap, overlap};
 pub use strides::{contiguous_strides, is_channels_last, is_contiguous, is_dense};
 pub use vote::{Entry, keep_format_strides, output_strides};
@@ -51,10 +53,10 @@ pub type Strides = SmallVec<[isize; 6]>;
 /// # Ok::<(), gems_runtime::error::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Layout {
-    shape: Shape,
-    strides: Strides,
-    offset: isize,
+pub struct Layout<D: Extent = usize> {
+    shape: SmallVec<[D; 6]>,
+    strides: SmallVec<[D::Stride; 6]>,
+    offset: D::Offset,
 }
 
 impl Layout {
@@ -76,16 +78,49 @@ impl Layout {
         Layout::from_parts(Shape::from_slice(shape), Strides::from_slice(strides), offset)
     }
 
-    fn from_parts(shape: Shape, strides: Strides, offset: isize) -> Result<Layout> {
+    /// Where the element of index 0 lies in the storage, in elements.
+    #[must_use]
+    pub const fn offset(&self) -> isize {
+        self.offset
+    }
+
+    /// Lowest and highest offset of an element; none if empty.
+    #[must_use]
+    pub fn span(&self) -> Option<(isize, isize)> {
+        if self.is_empty() { None } else { span(&self.shape, &self.strides, &self.offset) }
+    }
+}
+
+impl<D: Extent> Layout<D> {
+    /// Row-major without gaps, from offset 0: [`Layout::contiguous`] for extents of any kind.
+    ///
+    /// # Errors
+    /// As `contiguous`.
+    pub fn row_major(shape: &[D]) -> Result<Layout<D>> {
+        check_shape(shape)?;
+        let shape: SmallVec<[D; 6]> = shape.iter().cloned().collect();
+        let strides = contiguous_strides(&shape);
+        Ok(Layout { shape, strides, offset: D::Offset::default() })
+    }
+
+    /// A layout of these parts: [`Layout::new`] for extents of any kind.
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn from_parts(
+        shape: SmallVec<[D; 6]>,
+        strides: SmallVec<[D::Stride; 6]>,
+        offset: D::Offset,
+    ) -> Result<Layout<D>> {
         if shape.len() != strides.len() {
             return Err(shape_error(format!(
                 "shape {shape:?} and strides {strides:?} differ in rank; give one stride an axis"
             )));
         }
         check_shape(&shape)?;
-        if span(&shape, &strides, offset).is_none() {
+        if span(&shape, &strides, &offset).is_none() {
             return Err(shape_error(format!(
-                "an element of {shape:?} with strides {strides:?} and offset {offset} lies beyond the address space; \
+                "an element of {shape:?} with strides {strides:?} and offset {offset:?} lies beyond the address space; \
                  use smaller strides"
             )));
         }
@@ -94,20 +129,46 @@ impl Layout {
 
     /// Extents, outermost first.
     #[must_use]
-    pub fn shape(&self) -> &[usize] {
+    pub fn shape(&self) -> &[D] {
         &self.shape
     }
 
     /// Step of each axis, in elements; negative after a flip, 0 where broadcast.
     #[must_use]
-    pub fn strides(&self) -> &[isize] {
+    pub fn strides(&self) -> &[D::Stride] {
         &self.strides
     }
 
-    /// Where the element of index 0 lies in the storage, in elements.
+    /// Where the element of index 0 lies in the storage, as far as it is known, in elements.
     #[must_use]
-    pub const fn offset(&self) -> isize {
-        self.offset
+    pub const fn start(&self) -> &D::Offset {
+        &self.offset
+    }
+
+    /// The layout at the sizes seen, asking nothing; for texts and tests.
+    #[must_use]
+    pub fn seen(&self) -> Layout {
+        self.converted(Extent::seen, Stride::seen, D::seen_offset(&self.offset))
+    }
+
+    /// The same layout with other kinds of numbers.
+    pub(crate) fn converted<E: Extent>(
+        &self,
+        size: impl FnMut(&D) -> E,
+        stride: impl FnMut(&D::Stride) -> E::Stride,
+        offset: E::Offset,
+    ) -> Layout<E> {
+        Layout {
+            shape: self.shape.iter().map(size).collect(),
+            strides: self.strides.iter().map(stride).collect(),
+            offset,
+        }
+    }
+
+    /// Whether the extents are these.
+    #[must_use]
+    pub fn has_shape(&self, shape: &[D], place: Place) -> bool {
+        extent::equal_shapes(&self.shape, shape, place)
     }
 
     /// Number of axes.
@@ -118,14 +179,14 @@ impl Layout {
 
     /// Number of elements.
     #[must_use]
-    pub fn numel(&self) -> usize {
-        self.shape.iter().product()
+    pub fn numel(&self) -> D {
+        product(&self.shape)
     }
 
     /// Whether an extent is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.shape.contains(&0)
+        strides::has_zero(&self.shape)
     }
 
     /// Whether the elements lie row-major without gaps, from any offset. Strides of axes of size 1 do not count, and an
@@ -140,22 +201,22 @@ impl Layout {
     pub fn is_dense(&self) -> bool {
         is_dense(&self.shape, &self.strides)
     }
+}
 
-    /// Lowest and highest offset of an element; none if empty.
-    #[must_use]
-    pub fn span(&self) -> Option<(isize, isize)> {
-        if self.is_empty() { None } else { span(&self.shape, &self.strides, self.offset) }
-    }
+/// Product of extents.
+fn product<D: Extent>(shape: &[D]) -> D {
+    shape.iter().fold(D::from(1), |product, extent| product.times(extent))
 }
 
 /// Lowest and highest offset, none if one of them or their distance does not fit; the offset twice if empty.
-fn span(shape: &[usize], strides: &[isize], offset: isize) -> Option<(isize, isize)> {
+fn span<D: Extent>(shape: &[D], strides: &[D::Stride], offset: &D::Offset) -> Option<(isize, isize)> {
     let (mut below, mut above) = (0isize, 0isize);
-    if shape.contains(&0) {
+    let offset = D::seen_offset(offset);
+    if strides::has_zero(shape) {
         return Some((offset, offset));
     }
-    for (&extent, &stride) in shape.iter().zip(strides) {
-        let reach = isize::try_from(extent - 1).ok()?.checked_mul(stride)?;
+    for (extent, stride) in shape.iter().zip(strides) {
+        let reach = isize::try_from(extent.seen() - 1).ok()?.checked_mul(stride.seen())?;
         let side = if reach < 0 { &mut below } else { &mut above };
         *side = side.checked_add(reach)?;
     }
@@ -164,14 +225,14 @@ fn span(shape: &[usize], strides: &[isize], offset: isize) -> Option<(isize, isi
 }
 
 /// Invariants 1 and 2.
-fn check_shape(shape: &[usize]) -> Result<()> {
+fn check_shape<D: Extent>(shape: &[D]) -> Result<()> {
     if shape.len() > MAX_RANK {
         return Err(shape_error(format!(
             "rank {} is above the highest, {MAX_RANK}; merge axes",
             shape.len()
         )));
     }
-    let product = shape.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent.max(1)));
+    let product = shape.iter().try_fold(1usize, |product, extent| product.checked_mul(extent.seen().max(1)));
     match product.map(isize::try_from) {
         Some(Ok(_)) => Ok(()),
         _ => {

@@ -43,14 +43,19 @@ pub fn has_internal_overlap(layout: &Layout) -> bool {
         return false;
     }
     let mut axes: Axes = axes_that_step(layout.shape(), layout.strides()).collect();
+    let (nested, reach) = nest(&mut axes);
+    !nested && shares_an_address(&axes, reach)
+}
+
+/// Sorts axes by stride: whether every axis steps over all that the smaller ones reach, and how far all reach.
+fn nest(axes: &mut Axes) -> (bool, usize) {
     axes.sort_unstable();
     let (mut nested, mut reach) = (true, 0usize);
-    for &(stride, extent) in &axes {
-        // Every axis steps over all that the smaller ones reach.
+    for &mut (stride, extent) in axes {
         nested &= stride > reach;
         reach = reach.saturating_add(stride.saturating_mul(extent - 1));
     }
-    !nested && shares_an_address(&axes, reach)
+    (nested, reach)
 }
 
 /// Absolute stride and extent of axes.
@@ -82,7 +87,7 @@ pub fn overlap(output: Region<'_>, input: Region<'_>) -> Overlap {
         Overlap::Full
     } else if output.layout.is_dense() && input.layout.is_dense() {
         Overlap::Partial
-    } else if output.interleaves(&input) {
+    } else if output.interleaves(&input) || output.takes_turns(&input) {
         Overlap::None
     } else {
         Overlap::Copy
@@ -101,12 +106,25 @@ impl Region<'_> {
 
     /// Whether every index has the same bytes in both.
     fn is_same(&self, other: &Region<'_>) -> bool {
+        self.address == other.address && self.steps_as(other)
+    }
+
+    /// Whether both have the same shape, strides and size of elements.
+    fn steps_as(&self, other: &Region<'_>) -> bool {
         fn axes(layout: &Layout) -> impl Iterator<Item = (&usize, &isize)> {
             layout.shape().iter().zip(layout.strides()).filter(|&(&extent, _)| extent != 1)
         }
-        self.address == other.address
-            && self.element_size == other.element_size
-            && axes(self.layout).eq(axes(other.layout))
+        self.element_size == other.element_size && axes(self.layout).eq(axes(other.layout))
+    }
+
+    /// Whether both step alike and the way from one to the other nests among their strides, as for the halves of rows.
+    fn takes_turns(&self, other: &Region<'_>) -> bool {
+        let distance = self.address.abs_diff(other.address);
+        let size = self.element_size as u64;
+        let Ok(elements) = usize::try_from(distance / size) else { return false };
+        let mut axes: Axes = axes_that_step(self.layout.shape(), self.layout.strides()).collect();
+        axes.push((elements, 2));
+        distance.is_multiple_of(size) && self.steps_as(other) && nest(&mut axes).0
     }
 
     /// Whether no byte is shared because both step by multiples of one length and meet it at different places.
@@ -177,7 +195,9 @@ mod tests {
         check((64, &evens), (68, &evens), Overlap::None);
         check((68, &evens), (64, &evens), Overlap::None);
         check((64, &evens), (72, &evens), Overlap::Copy);
-        check((64, &layout(&[3, 2], &[4, 1])), (72, &layout(&[3, 2], &[4, 1])), Overlap::Copy);
+        check((64, &layout(&[3, 2], &[4, 1])), (72, &layout(&[3, 2], &[4, 1])), Overlap::None);
+        check((72, &layout(&[3, 2], &[4, 1])), (64, &layout(&[3, 2], &[4, 1])), Overlap::None);
+        check((64, &layout(&[3, 2], &[4, 1])), (68, &layout(&[3, 2], &[4, 1])), Overlap::Copy);
     }
 
     #[test]

@@ -2,19 +2,91 @@
 //!
 //! Guarantees: no copy is made, and a view is found whenever there is one.
 
-use super::strides::extent;
-use super::{Layout, Shape, Strides, check_shape, contiguous_strides, shape_error};
+use super::extent::equal_shapes;
+use super::{Extent, Layout, Place, check_shape, contiguous_strides, product, shape_error};
 use crate::error::Result;
+use smallvec::SmallVec;
 
-impl Layout {
+const PLACE: Place = Place::new("reshaping");
+
+impl<D: Extent> Layout<D> {
     /// The same elements in row-major order under another shape; one extent may be -1 and follows from the others.
     ///
     /// # Errors
     /// Another number of elements, an extent that does not follow, or strides that cannot express the shape.
-    pub fn reshape(&self, shape: &[isize]) -> Result<Layout> {
-        let shape = self.complete(shape)?;
+    pub fn reshape(&self, shape: &[isize]) -> Result<Layout<D>> {
+        let (complete, numel) = self.complete(shape)?;
+        self.reshaped(complete, &numel, &shape)
+    }
+
+    /// The same elements in row-major order under another shape.
+    ///
+    /// # Errors
+    /// Another number of elements, or strides that cannot express the shape.
+    pub fn reshape_to(&self, shape: &[D]) -> Result<Layout<D>> {
+        self.reshaped(shape.iter().cloned().collect(), &product(shape), &shape)
+    }
+
+    /// Axes `start` to `end`, both included, as one; a rank-0 layout becomes rank 1.
+    ///
+    /// # Errors
+    /// An axis out of range, `start` behind `end`, or strides that cannot express the shape.
+    pub fn flatten(&self, start: isize, end: isize) -> Result<Layout<D>> {
+        if self.rank() == 0 {
+            return self.unsqueeze(0);
+        }
+        let (start, end) = (self.axis(start)?, self.axis(end)?);
+        if start > end {
+            return Err(shape_error(format!(
+                "cannot flatten axes {start} to {end} of {:?}; give the outer one first",
+                self.shape()
+            )));
+        }
+        let merged = product(&self.shape[start..=end]);
+        let shape = self.shape[..start].iter().chain([&merged]).chain(&self.shape[end + 1..]);
+        self.reshape_to(&shape.cloned().collect::<SmallVec<[D; 6]>>())
+    }
+
+    /// The shape with its -1 filled in, and its number of elements.
+    fn complete(&self, shape: &[isize]) -> Result<(SmallVec<[D; 6]>, D)> {
+        let mut unknown = None;
+        let mut complete = SmallVec::with_capacity(shape.len());
+        for (axis, &size) in shape.iter().enumerate() {
+            match usize::try_from(size) {
+                Ok(_) => {}
+                Err(_) if size == -1 && unknown.is_none() => unknown = Some(axis),
+                Err(_) => return Err(self.misfit(&shape, "one extent may be -1, all others are 0 or more")),
+            }
+            // The -1 counts as 1 until it is known.
+            complete.push(D::from(size.unsigned_abs()));
+        }
+        let mut known: D = product(&complete);
+        if let Some(axis) = unknown {
+            if known.is(0) {
+                return Err(self.misfit(&shape, "-1 may be anything beside an extent of 0; write the extent"));
+            }
+            complete[axis] = self.numel().div_ceil(&known, PLACE.axis(axis));
+            known = known.times(&complete[axis]);
+        }
+        Ok((complete, known))
+    }
+
+    /// Under a shape of `product` elements that the caller gave in the form `asked`.
+    fn reshaped(
+        &self,
+        shape: SmallVec<[D; 6]>,
+        product: &D,
+        asked: &impl std::fmt::Debug,
+    ) -> Result<Layout<D>> {
+        let numel = self.numel();
+        if !product.equals(&numel, PLACE) {
+            return Err(self.misfit(asked, &format!("it has {numel:?} elements; keep their number")));
+        }
         check_shape(&shape)?;
-        let strides = if shape == self.shape {
+        // Where no axis has 0 or 1 elements, regrouping gives the same strides.
+        let keeps_strides = self.shape.iter().any(|extent| extent.is(0) || extent.is(1))
+            && equal_shapes(&shape, &self.shape, PLACE);
+        let strides = if keeps_strides {
             self.strides.clone()
         } else if self.is_empty() {
             contiguous_strides(&shape)
@@ -27,82 +99,39 @@ impl Layout {
                 ))
             })?
         };
-        Ok(Layout { shape, strides, offset: self.offset })
-    }
-
-    /// Axes `start` to `end`, both included, as one; a rank-0 layout becomes rank 1.
-    ///
-    /// # Errors
-    /// An axis out of range, `start` behind `end`, or strides that cannot express the shape.
-    pub fn flatten(&self, start: isize, end: isize) -> Result<Layout> {
-        if self.rank() == 0 {
-            return self.unsqueeze(0);
-        }
-        let (start, end) = (self.axis(start)?, self.axis(end)?);
-        if start > end {
-            return Err(shape_error(format!(
-                "cannot flatten axes {start} to {end} of {:?}; give the outer one first",
-                self.shape()
-            )));
-        }
-        let merged = self.shape[start..=end].iter().product();
-        let shape = self.shape[..start].iter().chain([&merged]).chain(&self.shape[end + 1..]);
-        self.reshape(&shape.map(|&size| extent(size)).collect::<Strides>())
-    }
-
-    /// The shape with its -1 filled in, checked to have the same number of elements.
-    fn complete(&self, shape: &[isize]) -> Result<Shape> {
-        let fail =
-            |reason: &str| shape_error(format!("cannot view {:?} as {shape:?}: {reason}", self.shape()));
-        let numel = self.numel();
-        let mut unknown = None;
-        let mut known = 1usize;
-        let mut complete = Shape::with_capacity(shape.len());
-        for (axis, &size) in shape.iter().enumerate() {
-            match usize::try_from(size) {
-                Ok(size) => known = known.saturating_mul(size),
-                Err(_) if size == -1 && unknown.is_none() => unknown = Some(axis),
-                Err(_) => return Err(fail("one extent may be -1, all others are 0 or more")),
-            }
-            complete.push(size.unsigned_abs());
-        }
-        if let Some(axis) = unknown {
-            if known == 0 {
-                return Err(fail("-1 may be anything beside an extent of 0; write the extent"));
-            }
-            complete[axis] = numel / known;
-            known = known.saturating_mul(complete[axis]);
-        }
-        if known != numel {
-            return Err(fail(&format!("it has {numel} elements; keep their number")));
-        }
-        Ok(complete)
+        Ok(Layout { shape, strides, offset: self.offset.clone() })
     }
 
     /// Strides for another shape of the same, nonzero number of elements, if its axes only cut runs of axes that lie
     /// behind each other.
-    fn regrouped(&self, shape: &[usize]) -> Option<Strides> {
-        let mut strides = Strides::from_elem(1, shape.len());
+    fn regrouped(&self, shape: &[D]) -> Option<SmallVec<[D::Stride; 6]>> {
+        let mut strides = SmallVec::from_elem(D::Stride::from(1), shape.len());
         let mut targets = (0..shape.len()).rev().peekable();
         let mut own = self.squeeze_all();
         while let (Some(mut run), Some(stride)) = (own.shape.pop(), own.strides.pop()) {
-            while let (Some(&outer), Some(&outer_stride)) = (own.shape.last(), own.strides.last()) {
-                if stride.checked_mul(extent(run)) != Some(outer_stride) {
+            while let (Some(outer), Some(outer_stride)) = (own.shape.last(), own.strides.last()) {
+                if !run.steps_to(&stride, outer_stride, PLACE) {
                     break;
                 }
-                run *= outer;
+                run = run.times(outer);
                 own.remove(own.rank() - 1);
             }
-            let mut covered = 1;
-            while let Some(axis) = targets.next_if(|&axis| covered < run || shape[axis] == 1) {
-                strides[axis] = stride.saturating_mul(extent(covered));
-                covered *= shape[axis];
+            let mut covered = D::from(1);
+            while let Some(axis) =
+                targets.next_if(|&axis| shape[axis].is(1) || !run.at_most(&covered, PLACE.axis(axis)))
+            {
+                strides[axis] = covered.step_over(&stride);
+                covered = covered.times(&shape[axis]);
             }
-            if covered != run {
+            if !covered.equals(&run, PLACE) {
                 return None;
             }
         }
         Some(strides)
+    }
+
+    fn misfit(&self, shape: &impl std::fmt::Debug, reason: &str) -> crate::error::Error {
+        shape_error(format!("cannot view {:?} as {shape:?}: {reason}", self.shape()))
     }
 }
 

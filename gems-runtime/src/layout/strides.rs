@@ -3,48 +3,50 @@
 //! Strides of axes of size 1 never count. Empty shapes are contiguous and dense. "Dense" looks at the absolute value of
 //! strides, so a flipped view of a dense one is dense; the other tests take strides as they are.
 
-use super::Strides;
+use super::{Extent, Place, Quantity, Stride};
 use smallvec::SmallVec;
 
 /// Strides of a row-major layout without gaps; an extent of 0 counts as 1.
 ///
 /// For shapes that fit a [`Layout`](super::Layout); strides of larger ones are cut off at `isize::MAX`.
 #[must_use]
-pub fn contiguous_strides(shape: &[usize]) -> Strides {
-    let mut strides = Strides::from_elem(1, shape.len());
+pub fn contiguous_strides<D: Extent>(shape: &[D]) -> SmallVec<[D::Stride; 6]> {
+    let mut strides: SmallVec<[D::Stride; 6]> = SmallVec::from_elem(D::Stride::from(1), shape.len());
     for axis in (1..shape.len()).rev() {
-        strides[axis - 1] = strides[axis].saturating_mul(extent(shape[axis].max(1)));
+        strides[axis - 1] =
+            if shape[axis].is(0) { strides[axis].clone() } else { shape[axis].step_over(&strides[axis]) };
     }
     strides
 }
 
-/// An extent as a factor of strides.
-pub(super) fn extent(extent: usize) -> isize {
-    isize::try_from(extent).unwrap_or(isize::MAX)
+/// Whether an extent is 0.
+pub(super) fn has_zero<D: Extent>(shape: &[D]) -> bool {
+    shape.iter().any(|extent| extent.is(0))
 }
 
 /// Whether elements lie row-major without gaps.
 #[must_use]
-pub fn is_contiguous(shape: &[usize], strides: &[isize]) -> bool {
-    shape.contains(&0) || is_packed((0..shape.len()).rev(), shape, strides)
+pub fn is_contiguous<D: Extent>(shape: &[D], strides: &[D::Stride]) -> bool {
+    has_zero(shape) || is_packed((0..shape.len()).rev(), shape, strides)
 }
 
 /// Whether elements of a rank-4 shape (batch, channels, height, width) lie in the order batch, height, width, channels
 /// without gaps.
 #[must_use]
-pub fn is_channels_last(shape: &[usize], strides: &[isize]) -> bool {
+pub fn is_channels_last<D: Extent>(shape: &[D], strides: &[D::Stride]) -> bool {
     shape.len() == 4 && is_packed([1, 3, 2, 0], shape, strides)
 }
 
 /// Whether the axes, innermost first, follow each other without gaps.
-fn is_packed(axes: impl IntoIterator<Item = usize>, shape: &[usize], strides: &[isize]) -> bool {
-    let mut expected = 1;
+fn is_packed<D: Extent>(axes: impl IntoIterator<Item = usize>, shape: &[D], strides: &[D::Stride]) -> bool {
+    let place = Place::new("comparing strides");
+    let mut expected = D::Stride::from(1);
     for axis in axes {
-        if shape[axis] != 1 {
-            if strides[axis] != expected {
+        if !shape[axis].is(1) {
+            if !strides[axis].equals(&expected, place.axis(axis)) {
                 return false;
             }
-            expected = expected.saturating_mul(extent(shape[axis]));
+            expected = shape[axis].step_over(&expected);
         }
     }
     true
@@ -52,16 +54,22 @@ fn is_packed(axes: impl IntoIterator<Item = usize>, shape: &[usize], strides: &[
 
 /// Whether elements fill a range without gap or overlap, in any order of axes and directions.
 #[must_use]
-pub fn is_dense(shape: &[usize], strides: &[isize]) -> bool {
-    if shape.contains(&0) {
+pub fn is_dense<D: Extent>(shape: &[D], strides: &[D::Stride]) -> bool {
+    if has_zero(shape) {
         return true;
     }
-    let mut axes: SmallVec<[(usize, usize); 6]> = axes_that_step(shape, strides).collect();
-    axes.sort_unstable();
-    let mut expected = 1usize;
+    let place = Place::new("comparing strides");
+    let mut axes: SmallVec<[(D::Stride, &D); 6]> = shape
+        .iter()
+        .zip(strides)
+        .filter(|(extent, _)| !extent.is(1))
+        .map(|(extent, stride)| (stride.magnitude(), extent))
+        .collect();
+    axes.sort_by(|a, b| a.0.compare(&b.0, place).then_with(|| a.1.compare(b.1, place)));
+    let mut expected = D::Stride::from(1);
     axes.into_iter().all(|(stride, extent)| {
-        let fits = stride == expected;
-        expected = expected.saturating_mul(extent);
+        let fits = stride.equals(&expected, place);
+        expected = extent.step_over(&expected);
         fits
     })
 }
@@ -78,7 +86,7 @@ mod tests {
 
     #[test]
     fn contiguous_strides_count_zero_as_one() {
-        assert_eq!(contiguous_strides(&[]).as_slice(), [0; 0]);
+        assert_eq!(contiguous_strides::<usize>(&[]).as_slice(), [0; 0]);
         assert_eq!(contiguous_strides(&[2, 3, 4]).as_slice(), [12, 4, 1]);
         assert_eq!(contiguous_strides(&[2, 0, 4]).as_slice(), [4, 4, 1]);
         assert_eq!(contiguous_strides(&[9, usize::MAX, 2]).as_slice(), [isize::MAX, 2, 1]);
@@ -88,7 +96,7 @@ mod tests {
     fn contiguity_ignores_axes_of_size_one() {
         assert!(is_contiguous(&[2, 1, 3], &[3, 50, 1]));
         assert!(is_contiguous(&[2, 0], &[-7, 9]));
-        assert!(is_contiguous(&[], &[]));
+        assert!(is_contiguous::<usize>(&[], &[]));
         assert!(!is_contiguous(&[2, 3], &[1, 2]));
         assert!(!is_contiguous(&[3], &[-1]));
     }
@@ -108,7 +116,7 @@ mod tests {
         assert!(is_dense(&[2, 3], &[-1, 2]));
         assert!(is_dense(&[2, 1, 3], &[3, 77, -1]));
         assert!(is_dense(&[0, 3], &[0, 0]));
-        assert!(is_dense(&[], &[]));
+        assert!(is_dense::<usize>(&[], &[]));
         assert!(!is_dense(&[2, 3], &[4, 1]));
         assert!(!is_dense(&[2, 3], &[0, 1]));
         assert!(!is_dense(&[2, 2], &[1, 1]));

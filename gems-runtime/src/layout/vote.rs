@@ -4,25 +4,30 @@
 //! vote with their absolute value.
 //! Does not look at dtypes, and expects shapes that broadcast.
 
-use super::strides::extent;
-use super::{Layout, Shape, Strides, contiguous_strides, is_channels_last, is_contiguous, is_dense};
+use super::extent::equal_shapes;
+use super::{
+    Extent, Layout, Place, Quantity, Stride, contiguous_strides, is_channels_last, is_contiguous, is_dense,
+};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
 /// An operand with a vote.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'a> {
+pub struct Entry<'a, D: Extent = usize> {
     /// Extents, outermost first, before broadcasting.
-    pub shape: &'a [usize],
+    pub shape: &'a [D],
     /// Strides in elements, one an axis.
-    pub strides: &'a [isize],
+    pub strides: &'a [D::Stride],
 }
 
-impl<'a> From<&'a Layout> for Entry<'a> {
-    fn from(layout: &'a Layout) -> Entry<'a> {
+impl<'a, D: Extent> From<&'a Layout<D>> for Entry<'a, D> {
+    fn from(layout: &'a Layout<D>) -> Entry<'a, D> {
         Entry { shape: layout.shape(), strides: layout.strides() }
     }
 }
+
+/// Strides of a result.
+type Steps<D> = SmallVec<[<D as Extent>::Stride; 6]>;
 
 /// Order of axes, innermost first.
 type Axes = SmallVec<[usize; 6]>;
@@ -42,32 +47,32 @@ type Axes = SmallVec<[usize; 6]>;
 /// # Ok::<(), gems_runtime::error::Error>(())
 /// ```
 #[must_use]
-pub fn output_strides(entries: &[Entry<'_>]) -> Strides {
-    if entries.iter().all(|entry| entry.strides.iter().all(|&stride| stride >= 0)) {
+pub fn output_strides<D: Extent>(entries: &[Entry<'_, D>]) -> SmallVec<[D::Stride; 6]> {
+    if !entries.iter().any(|entry| entry.strides.iter().any(Stride::is_negative)) {
         return vote(entries);
     }
-    let strides: SmallVec<[Strides; 8]> = entries.iter().map(|entry| absolute(entry.strides)).collect();
-    let entries: SmallVec<[Entry<'_>; 8]> =
+    let strides: SmallVec<[Steps<D>; 8]> = entries.iter().map(|entry| absolute(entry.strides)).collect();
+    let entries: SmallVec<[Entry<'_, D>; 8]> =
         entries.iter().zip(&strides).map(|(entry, strides)| Entry { shape: entry.shape, strides }).collect();
     vote(&entries)
 }
 
 /// Strides of a copy of one buffer: its own if it is dense, else dense ones in the same order of axes.
 #[must_use]
-pub fn keep_format_strides(entry: Entry<'_>) -> Strides {
+pub fn keep_format_strides<D: Extent>(entry: Entry<'_, D>) -> SmallVec<[D::Stride; 6]> {
     let strides = absolute(entry.strides);
     if is_dense(entry.shape, &strides) {
         return strides;
     }
-    let entry = Entry { shape: entry.shape, strides: &strides };
-    packed(entry.shape, &axes_by_vote(&[entry], entry.shape))
+    let axes = axes_by_vote(&[Entry { shape: entry.shape, strides: &strides }], entry.shape);
+    packed(entry.shape, &axes)
 }
 
-fn absolute(strides: &[isize]) -> Strides {
-    strides.iter().map(|stride| stride.saturating_abs()).collect()
+fn absolute<S: Stride>(strides: &[S]) -> SmallVec<[S; 6]> {
+    strides.iter().map(Stride::magnitude).collect()
 }
 
-fn vote(entries: &[Entry<'_>]) -> Strides {
+fn vote<D: Extent>(entries: &[Entry<'_, D>]) -> Steps<D> {
     let shape = broadcast(entries);
     if let Some(strides) = agreed(entries, &shape) {
         return strides;
@@ -80,13 +85,13 @@ fn vote(entries: &[Entry<'_>]) -> Strides {
 }
 
 /// The common shape of entries that are known to broadcast.
-fn broadcast(entries: &[Entry<'_>]) -> Shape {
+fn broadcast<D: Extent>(entries: &[Entry<'_, D>]) -> SmallVec<[D; 6]> {
     let rank = entries.iter().map(|entry| entry.shape.len()).max().unwrap_or(0);
-    let mut shape = Shape::from_elem(1, rank);
+    let mut shape = SmallVec::from_elem(D::from(1), rank);
     for entry in entries {
-        for (common, &extent) in shape[rank - entry.shape.len()..].iter_mut().zip(entry.shape) {
-            if extent != 1 {
-                *common = extent;
+        for (common, extent) in shape[rank - entry.shape.len()..].iter_mut().zip(entry.shape) {
+            if !extent.is(1) {
+                *common = extent.clone();
             }
         }
     }
@@ -94,9 +99,10 @@ fn broadcast(entries: &[Entry<'_>]) -> Shape {
 }
 
 /// The strides that need no vote: nothing is broadcast and all entries have the same format.
-fn agreed(entries: &[Entry<'_>], shape: &[usize]) -> Option<Strides> {
+fn agreed<D: Extent>(entries: &[Entry<'_, D>], shape: &[D]) -> Option<Steps<D>> {
+    let place = Place::new("comparing operands");
     let (first, others) = entries.split_first()?;
-    if entries.iter().any(|entry| entry.shape != shape) {
+    if !entries.iter().all(|entry| equal_shapes(entry.shape, shape, place)) {
         return None;
     }
     if entries.iter().all(|entry| is_contiguous(entry.shape, entry.strides)) {
@@ -105,12 +111,13 @@ fn agreed(entries: &[Entry<'_>], shape: &[usize]) -> Option<Strides> {
     if entries.iter().all(|entry| is_channels_last(entry.shape, entry.strides)) {
         return Some(packed(shape, &[1, 3, 2, 0]));
     }
-    (is_dense(first.shape, first.strides) && others.iter().all(|entry| entry.strides == first.strides))
-        .then(|| Strides::from_slice(first.strides))
+    (is_dense(first.shape, first.strides)
+        && others.iter().all(|entry| equal_shapes(entry.strides, first.strides, place)))
+    .then(|| first.strides.iter().cloned().collect())
 }
 
 /// Insertion sort of the axes, innermost first; an undecided pair keeps its order and the search goes on behind it.
-fn axes_by_vote(entries: &[Entry<'_>], shape: &[usize]) -> Axes {
+fn axes_by_vote<D: Extent>(entries: &[Entry<'_, D>], shape: &[D]) -> Axes {
     let mut axes: Axes = (0..shape.len()).rev().collect();
     for start in 1..axes.len() {
         let mut moving = start;
@@ -129,15 +136,15 @@ fn axes_by_vote(entries: &[Entry<'_>], shape: &[usize]) -> Axes {
 }
 
 /// Whether axis `a` must lie outside `b` (greater), inside (less), or nobody cares.
-fn order(entries: &[Entry<'_>], shape: &[usize], a: usize, b: usize) -> Ordering {
+fn order<D: Extent>(entries: &[Entry<'_, D>], shape: &[D], a: usize, b: usize) -> Ordering {
+    let place = Place::new("ordering axes").axis(a);
     for entry in entries {
-        let (of_a, of_b) = (stride_on(entry, shape, a), stride_on(entry, shape, b));
-        if of_a == 0 || of_b == 0 {
+        let (Some(of_a), Some(of_b)) = (stride_on(entry, shape, a), stride_on(entry, shape, b)) else {
             continue;
-        }
-        match of_a.cmp(&of_b) {
+        };
+        match of_a.compare(of_b, place) {
             // Of two axes with the same stride, the longer one lies outside.
-            Ordering::Equal if shape[a] > shape[b] => return Ordering::Greater,
+            Ordering::Equal if !shape[a].at_most(&shape[b], place) => return Ordering::Greater,
             Ordering::Equal => {}
             decided => return decided,
         }
@@ -145,21 +152,20 @@ fn order(entries: &[Entry<'_>], shape: &[usize], a: usize, b: usize) -> Ordering
     Ordering::Equal
 }
 
-/// The stride of an entry on an axis of the common shape; 0 where it is broadcast.
-fn stride_on(entry: &Entry<'_>, shape: &[usize], axis: usize) -> isize {
-    match (axis + entry.shape.len()).checked_sub(shape.len()) {
-        Some(own) if entry.shape[own] != 1 || shape[axis] == 1 => entry.strides[own],
-        _ => 0,
-    }
+/// The stride of an entry on an axis of the common shape, unless it is broadcast there.
+fn stride_on<'a, D: Extent>(entry: &Entry<'a, D>, shape: &[D], axis: usize) -> Option<&'a D::Stride> {
+    let own = (axis + entry.shape.len()).checked_sub(shape.len())?;
+    let steps = (!entry.shape[own].is(1) || shape[axis].is(1)) && !entry.strides[own].is(0);
+    steps.then(|| &entry.strides[own])
 }
 
 /// Strides without gaps for this order of axes, innermost first; 0 outside an empty axis.
-fn packed(shape: &[usize], axes: &[usize]) -> Strides {
-    let mut strides = Strides::from_elem(0, shape.len());
-    let mut run = 1isize;
+fn packed<D: Extent>(shape: &[D], axes: &[usize]) -> Steps<D> {
+    let mut strides = SmallVec::from_elem(D::Stride::from(0), shape.len());
+    let mut run = D::Stride::from(1);
     for &axis in axes {
-        strides[axis] = run;
-        run = run.saturating_mul(extent(shape[axis]));
+        strides[axis] = run.clone();
+        run = shape[axis].step_over(&run);
     }
     strides
 }

@@ -4,6 +4,7 @@
 //! The elementary functions are those of the platform's math library, the special ones those of the `libm`
 //! crate; both keep C99's special values.
 
+use super::vector;
 use super::{Analytic, Bits, Float, Number, Real};
 use num_complex::Complex;
 
@@ -22,7 +23,8 @@ macro_rules! greater {
 }
 
 macro_rules! float {
-    ($ty:ident, $bits:ident, mantissa $mantissa:literal, bias $bias:literal, $ldexp:ident, $hypot:path) => {
+    ($ty:ident, $bits:ident, mantissa $mantissa:literal, bias $bias:literal, $ldexp:ident, $hypot:path,
+     $exp:path, $tanh:path, $erfc:path) => {
         impl Number for $ty {
             type Real = $ty;
             const ZERO: $ty = 0.0;
@@ -283,7 +285,12 @@ macro_rules! float {
                 }
             }
 
-            special! { $ty erf = libm::erf, erfc = libm::erfc, lgamma = libm::lgamma, tgamma = libm::tgamma }
+            #[inline(always)]
+            fn erfc(self) -> $ty {
+                $erfc(self)
+            }
+
+            special! { $ty erf = libm::erf, lgamma = libm::lgamma, tgamma = libm::tgamma }
             special! { $ty bessel_j0 = libm::j0, bessel_j1 = libm::j1 }
             special! { $ty bessel_y0 = libm::y0, bessel_y1 = libm::y1 }
         }
@@ -322,7 +329,17 @@ macro_rules! float {
                 1.0 / self.sqrt()
             }
 
-            std_functions! { $ty exp exp2 exp_m1 ln log2 ln_1p sin cos tan asin acos atan sinh cosh tanh }
+            #[inline(always)]
+            fn exp(self) -> $ty {
+                $exp(self)
+            }
+
+            #[inline(always)]
+            fn tanh(self) -> $ty {
+                $tanh(self)
+            }
+
+            std_functions! { $ty exp2 exp_m1 ln log2 ln_1p sin cos tan asin acos atan sinh cosh }
             special! { $ty log10 = f64::log10, asinh = libm::asinh, acosh = acosh, atanh = libm::atanh }
         }
     };
@@ -350,8 +367,8 @@ macro_rules! special {
     )*};
 }
 
-float!(f32, u32, mantissa 23, bias 127, ldexp_f32, hypot_f32);
-float!(f64, u64, mantissa 52, bias 1023, ldexp_f64, f64::hypot);
+float!(f32, u32, mantissa 23, bias 127, ldexp_f32, hypot_f32, vector::exp, vector::tanh, vector::erfc);
+float!(f64, u64, mantissa 52, bias 1023, ldexp_f64, f64::hypot, f64::exp, f64::tanh, libm::erfc);
 
 /// The crate's function gives numbers for large negative x.
 #[inline]

@@ -10,6 +10,7 @@ mod complex;
 mod float;
 mod int;
 mod round;
+mod vector;
 
 pub use crate::dtype::Element;
 pub use bits::Bits;

@@ -40,10 +40,34 @@ pub fn cpu_kernel<K: Pointwise<T>, T: Element>() -> CpuKernel {
     CpuKernel { inputs: K::In::DTYPES, outputs: K::Out::DTYPES, run: run::<K, T> }
 }
 
+/// The one place where instruction sets are chosen: the same loop, compiled for each.
+///
 /// # Safety
 /// As [`CpuKernel::run`].
 unsafe fn run<K: Pointwise<T>, T: Element>(inputs: &[*mut u8], outputs: &[*mut u8], n: usize) {
     debug_assert_eq!((inputs.len(), outputs.len()), (K::In::DTYPES.len(), K::Out::DTYPES.len()));
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the instructions; the caller vouches for the rest.
+        return unsafe { run_avx2::<K, T>(inputs, outputs, n) };
+    }
+    // SAFETY: passed on.
+    unsafe { run_any::<K, T>(inputs, outputs, n) }
+}
+
+/// # Safety
+/// As [`CpuKernel::run`], on a processor with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn run_avx2<K: Pointwise<T>, T: Element>(inputs: &[*mut u8], outputs: &[*mut u8], n: usize) {
+    // SAFETY: passed on.
+    unsafe { run_any::<K, T>(inputs, outputs, n) }
+}
+
+/// # Safety
+/// As [`CpuKernel::run`].
+#[inline(always)]
+unsafe fn run_any<K: Pointwise<T>, T: Element>(inputs: &[*mut u8], outputs: &[*mut u8], n: usize) {
     let inputs = K::In::pointers(inputs);
     let outputs = K::Out::pointers(outputs);
     for i in 0..n {

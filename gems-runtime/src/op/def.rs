@@ -32,9 +32,8 @@ pub struct OpDef {
     pub vote: &'static [usize],
     /// Whether given outputs may have any dtype: conversions and fills.
     pub casts_freely: bool,
-    /// Refuses numbers that make no sense, before anything is planned: one entry a parameter, `None` for buffers,
-    /// and the common dtype.
-    pub check: Option<fn(&[Option<Scalar>], DType) -> Result<()>>,
+    /// Refuses numbers that make no sense, before anything is planned.
+    pub check: Option<NumberCheck>,
     /// The CUDA C++ form.
     pub device: &'static DeviceFn,
     /// The CPU loop for a computation dtype, if the function has one.
@@ -42,6 +41,9 @@ pub struct OpDef {
     /// The derivative, if the function was annotated with `grad`.
     pub vjp: Option<VjpDef>,
 }
+
+/// Refuses numbers, of which there is one entry a parameter (`None` for buffers), with a common dtype.
+pub type NumberCheck = fn(&[Option<Scalar>], DType) -> Result<()>;
 
 /// One argument of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

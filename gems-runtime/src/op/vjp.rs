@@ -4,10 +4,10 @@
 //! shape, and what was broadcast is summed. Numbers, bools and integers have no gradient.
 //! Keeps no record of calls; who differentiates a program says what was called with which operands.
 
-use crate::buffer::{Buffer, Meta};
+use crate::buffer::Buffer;
 use crate::dtype::Category;
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::Layout;
+use crate::layout::{Place, Quantity};
 use crate::op::{OpDef, Operand};
 use crate::plan::{self, Outputs};
 use smallvec::SmallVec;
@@ -98,8 +98,9 @@ fn unnamed<B: Buffer>(
         return Err(Error::new(ErrorKind::Value, message));
     }
     for ((cotangent, result), output) in cotangents.iter().zip(&inference.outputs).zip(op.outputs) {
-        let (got, want) = (cotangent.meta().layout.shape(), result.layout.shape());
-        if got != want {
+        let (got, want) = (cotangent.dims(), result.layout.shape());
+        let place = Place::new("comparing a gradient with its result");
+        if got.len() != want.len() || !got.iter().zip(want).all(|(got, want)| got.equals(want, place)) {
             let message = format!(
                 "the gradient of `{}` is {got:?} and the result {want:?}; give them one shape",
                 output.name
@@ -139,32 +140,19 @@ fn unnamed<B: Buffer>(
     };
     let gradient = |(operand, gradient): (&Operand<'_, B>, &Gradient)| {
         let Operand::Buffer(buffer) = operand else { return Ok(None) };
-        let meta = buffer.meta();
         match gradient {
-            _ if meta.dtype.category() < Category::Float => Ok(None),
+            _ if buffer.meta().dtype.category() < Category::Float => Ok(None),
             Gradient::None => Ok(None),
-            Gradient::Zero => B::zeros_like(&dense(meta)?).map(Some),
+            Gradient::Zero => buffer.zeros_like().map(Some),
             Gradient::Output(i) => match results.get(*i) {
-                Some(result) => fit(result, meta).map(Some),
-                None => Ok(None),
+                Some(result) if plan::needs_sum(result.meta(), buffer.meta()) => {
+                    result.sum_like(buffer).map(Some)
+                }
+                result => Ok(result.cloned()),
             },
         }
     };
     operands.iter().zip(def.gradients).map(gradient).collect()
-}
-
-/// The gradient brought to the shape and dtype of its operand.
-fn fit<B: Buffer>(gradient: &B, operand: &Meta) -> Result<B> {
-    let meta = gradient.meta();
-    if meta.layout.shape() == operand.layout.shape() && meta.dtype == operand.dtype {
-        return Ok(gradient.clone());
-    }
-    gradient.sum_to(operand.layout.shape(), operand.dtype)
-}
-
-/// The same shape, row-major without gaps.
-fn dense(meta: &Meta) -> Result<Meta> {
-    Ok(Meta { layout: Layout::contiguous(meta.layout.shape())?, ..meta.clone() })
 }
 
 /// [`vjp`] for the operands that have gradients, which must be `N` floats.

@@ -11,23 +11,36 @@ pub fn explain(plan: &Plan) -> String {
     let threads = spec.class.threads();
     let _ = writeln!(text, "kernel   {spec}");
     let _ = match spec.class {
-        Class::Flat { width, vectors, .. } => writeln!(
-            text,
-            "class    flat: every buffer is contiguous along one merged axis, or a single element\n\
-             vectors  {vectors} of {width} elements a thread"
-        ),
-        Class::Strided { rank, index, items, .. } => {
-            let width = match index {
-                IndexWidth::I32 => "32 bits: every index and offset is below 2^31",
-                IndexWidth::I64 => "64 bits: an index or offset reaches 2^31",
+        Class::Flat { width, vectors, peeled, .. } => {
+            let head = if peeled {
+                "\npeeled   the first vector is a part: the first output begins between two"
+            } else {
+                ""
             };
             writeln!(
                 text,
-                "class    strided: {rank} axes are left after dropping, ordering and merging\n\
-                 items    {items} a thread\n\
-                 index    {width}"
+                "class    flat: every buffer is contiguous along one merged axis, or a single element\n\
+                 vectors  {vectors} of {width} elements a thread{head}"
             )
         }
+        Class::Rows { rank, index, width, vectors, ragged, .. } => {
+            let ends = if ragged { "; a row's ends are parts of vectors" } else { "" };
+            writeln!(
+                text,
+                "class    rows: {rank} axes are left after dropping, ordering and merging\n\
+                 vectors  {vectors} of {width} elements a thread, along the innermost axis{ends}\n\
+                 index    {}",
+                describe_index(index)
+            )
+        }
+        Class::Tiled { rank, index, width, across, down, .. } => writeln!(
+            text,
+            "class    tiles: operands differ in their fastest axis, {rank} axes are left after dropping, ordering and merging\n\
+             tile     {down} × {across} elements a block, turned in shared memory\n\
+             vectors  of {width} elements\n\
+             index    {}",
+            describe_index(index)
+        ),
     };
     let _ = writeln!(
         text,
@@ -57,15 +70,25 @@ pub fn explain(plan: &Plan) -> String {
     text
 }
 
+fn describe_index(index: IndexWidth) -> &'static str {
+    match index {
+        IndexWidth::I32 => "32 bits: every index and offset is below 2^31",
+        IndexWidth::I64 => "64 bits: an index or offset reaches 2^31",
+    }
+}
+
 fn describe(access: Access, strides: &[isize]) -> String {
+    let from_any = |aligned: bool| if aligned { "" } else { ", shifted from between two" };
     match access {
         Access::Value => "passed by value".to_owned(),
         Access::Single => "one element in memory".to_owned(),
-        Access::Contiguous { aligned: true } => "whole vectors".to_owned(),
-        Access::Contiguous { aligned: false } => {
-            "element by element: its address is not aligned to a vector".to_owned()
+        Access::Contiguous { aligned } => format!("whole vectors{}", from_any(aligned)),
+        Access::Reversed { aligned } => format!("whole vectors from behind{}", from_any(aligned)),
+        Access::Repeated => format!("one element a row, strides {strides:?}"),
+        Access::Strided => format!("element by element, strides {strides:?}"),
+        Access::Tiled { aligned, .. } => {
+            format!("whole vectors down the tile{}, turned, strides {strides:?}", from_any(aligned))
         }
-        Access::Strided => format!("strides {strides:?}"),
     }
 }
 

@@ -7,34 +7,34 @@ use crate::buffer::{Buffer, Meta};
 use crate::device::Device;
 use crate::dtype::{self, Category, DType, Kind, Scalar, Tier, Tiered};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{self, Entry, Layout, Shape};
+use crate::layout::{self, Entry, Extent, Layout, Place};
 use crate::op::{Compute, Numbers, OpDef, Operand, ParamDef, Role, TypeRef};
 use smallvec::SmallVec;
 
 /// What planning may know of one operand.
 #[derive(Clone, Copy, Debug)]
-pub enum Argument<'a> {
+pub enum Argument<'a, D: Extent = usize> {
     /// A buffer, by its description.
-    Buffer(&'a Meta),
+    Buffer(&'a Meta<D>),
     /// A host number.
     Number(Scalar),
 }
 
 /// Where the results of a call go.
 #[derive(Clone, Copy, Debug)]
-pub enum Outputs<'a> {
+pub enum Outputs<'a, D: Extent = usize> {
     /// Into new buffers, of this dtype where the caller chooses it.
     New {
         /// The dtype of all results, instead of the promoted one.
         dtype: Option<DType>,
     },
     /// Into these.
-    Given(&'a [&'a Meta]),
+    Given(&'a [&'a Meta<D>]),
 }
 
 /// The operands of a call as planning sees them.
 #[must_use]
-pub fn arguments<'a, B: Buffer>(operands: &[Operand<'a, B>]) -> SmallVec<[Argument<'a>; 8]> {
+pub fn arguments<'a, B: Buffer>(operands: &[Operand<'a, B>]) -> SmallVec<[Argument<'a, B::Size>; 8]> {
     operands
         .iter()
         .map(|operand| match operand {
@@ -76,7 +76,7 @@ pub enum Source {
 
 /// What a call gives.
 #[derive(Clone, Debug)]
-pub struct Inference {
+pub struct Inference<D: Extent = usize> {
     /// Where it runs and the results are.
     pub device: Device,
     /// What the type parameter of the function is.
@@ -86,13 +86,13 @@ pub struct Inference {
     /// The dtype that each result is rounded to before it is converted to the output's dtype.
     pub results: SmallVec<[DType; 2]>,
     /// The outputs: new ones, or the given ones (resized if they were empty).
-    pub outputs: SmallVec<[Meta; 2]>,
+    pub outputs: SmallVec<[Meta<D>; 2]>,
 }
 
-impl Inference {
+impl<D: Extent> Inference<D> {
     /// The common shape of operands and outputs, in elements.
     #[must_use]
-    pub fn shape(&self) -> &[usize] {
+    pub fn shape(&self) -> &[D] {
         self.outputs.first().map_or(&[], |output| output.layout.shape())
     }
 }
@@ -102,11 +102,19 @@ impl Inference {
 /// # Errors
 /// Operands without a common dtype, shape or device; a dtype that the op does not take; given outputs that cannot
 /// take the result.
-pub fn infer(op: &OpDef, arguments: &[Argument<'_>], outputs: Outputs<'_>) -> Result<Inference> {
+pub fn infer<D: Extent>(
+    op: &OpDef,
+    arguments: &[Argument<'_, D>],
+    outputs: Outputs<'_, D>,
+) -> Result<Inference<D>> {
     infer_unnamed(op, arguments, outputs).map_err(|error| error.in_op(op.name))
 }
 
-fn infer_unnamed(op: &OpDef, arguments: &[Argument<'_>], wanted: Outputs<'_>) -> Result<Inference> {
+fn infer_unnamed<D: Extent>(
+    op: &OpDef,
+    arguments: &[Argument<'_, D>],
+    wanted: Outputs<'_, D>,
+) -> Result<Inference<D>> {
     check_roles(op, arguments)?;
     let given = match wanted {
         Outputs::New { .. } => &[],
@@ -189,7 +197,7 @@ impl Promotion {
 }
 
 /// Each parameter marked as a number got one, and the counts agree.
-fn check_roles(op: &OpDef, arguments: &[Argument<'_>]) -> Result<()> {
+fn check_roles<D: Extent>(op: &OpDef, arguments: &[Argument<'_, D>]) -> Result<()> {
     if op.params.len() != arguments.len() {
         let message = format!("takes {} arguments, got {}", op.params.len(), arguments.len());
         return Err(Error::new(ErrorKind::Value, message));
@@ -205,15 +213,15 @@ fn check_roles(op: &OpDef, arguments: &[Argument<'_>]) -> Result<()> {
 }
 
 /// The one device of all buffers; 0-d host buffers follow the others.
-fn common_device(op: &OpDef, arguments: &[Argument<'_>], given: &[&Meta]) -> Result<Device> {
+fn common_device<D: Extent>(op: &OpDef, arguments: &[Argument<'_, D>], given: &[&Meta<D>]) -> Result<Device> {
     let outputs = op.outputs.iter().map(|output| output.name).zip(given.iter().copied());
     let inputs = op.params.iter().zip(arguments).filter_map(|(param, argument)| match argument {
         Argument::Buffer(meta) => Some((param.name, *meta)),
         Argument::Number(_) => None,
     });
-    let mut found: Option<(&str, &Meta)> = None;
+    let mut found: Option<(&str, &Meta<D>)> = None;
     for (name, meta) in outputs.chain(inputs) {
-        let follows = |meta: &Meta| meta.device == Device::Cpu && meta.layout.rank() == 0;
+        let follows = |meta: &Meta<D>| meta.device == Device::Cpu && meta.layout.rank() == 0;
         match found {
             None => found = Some((name, meta)),
             Some((_, other)) if other.device == meta.device => {}
@@ -241,7 +249,7 @@ fn common_device(op: &OpDef, arguments: &[Argument<'_>], given: &[&Meta]) -> Res
 }
 
 /// The common dtype of the operands that promote, checked against what the op and its parameters take.
-fn common_dtype(op: &OpDef, arguments: &[Argument<'_>]) -> Result<DType> {
+fn common_dtype<D: Extent>(op: &OpDef, arguments: &[Argument<'_, D>]) -> Result<DType> {
     let mut promoting = op.params.iter().zip(arguments).filter(|(param, _)| param.promotes).peekable();
     let common = if promoting.peek().is_some() {
         let common = dtype::result_type(promoting.map(|(_, argument)| tiered(argument)))?;
@@ -267,7 +275,7 @@ fn common_dtype(op: &OpDef, arguments: &[Argument<'_>]) -> Result<DType> {
     Ok(common)
 }
 
-fn tiered(argument: &Argument<'_>) -> Tiered {
+fn tiered<D: Extent>(argument: &Argument<'_, D>) -> Tiered {
     match argument {
         Argument::Buffer(meta) => {
             let tier = if meta.layout.rank() == 0 { Tier::ZeroDim } else { Tier::Tensor };
@@ -281,9 +289,9 @@ fn tiered(argument: &Argument<'_>) -> Tiered {
 ///
 /// A comparison with a number outside the dtype's range has the same answer for every element as a comparison with
 /// an infinity of that sign, so it is done in f32 against that infinity. Clamping saturates such a number.
-fn exact_comparison(
+fn exact_comparison<D: Extent>(
     op: &OpDef,
-    arguments: &[Argument<'_>],
+    arguments: &[Argument<'_, D>],
     compute: DType,
 ) -> (DType, SmallVec<[Option<Scalar>; 8]>) {
     let mut numbers: SmallVec<[Option<Scalar>; 8]> = arguments
@@ -310,9 +318,9 @@ fn exact_comparison(
     (compute_exact, numbers)
 }
 
-fn input(
+fn input<D: Extent>(
     param: &ParamDef,
-    argument: &Argument<'_>,
+    argument: &Argument<'_, D>,
     number: Option<Scalar>,
     promotion: &Promotion,
     device: Device,
@@ -355,32 +363,29 @@ fn check_number(param: &ParamDef, number: Scalar, lane: DType) -> Result<()> {
 }
 
 /// The layout that the operands' vote gives to new outputs.
-fn new_layout(op: &OpDef, arguments: &[Argument<'_>], shape: &Shape) -> Result<Layout> {
-    const NUMBER: Entry<'static> = Entry { shape: &[], strides: &[] };
-    let mut entries: SmallVec<[Entry<'_>; 8]> = SmallVec::new();
+fn new_layout<D: Extent>(op: &OpDef, arguments: &[Argument<'_, D>], shape: &[D]) -> Result<Layout<D>> {
+    let mut entries: SmallVec<[Entry<'_, D>; 8]> = SmallVec::new();
     let listed = op.vote.iter().copied();
     let unlisted = (0..op.params.len()).filter(|index| !op.vote.contains(index));
     for (index, votes) in listed.map(|i| (i, true)).chain(unlisted.map(|i| (i, false))) {
         match arguments.get(index) {
-            Some(Argument::Buffer(meta)) => {
-                entries.push(Entry { shape: meta.layout.shape(), strides: meta.layout.strides() })
-            }
-            Some(Argument::Number(_)) if votes => entries.push(NUMBER),
+            Some(Argument::Buffer(meta)) => entries.push(Entry::from(&meta.layout)),
+            Some(Argument::Number(_)) if votes => entries.push(Entry { shape: &[], strides: &[] }),
             _ => {}
         }
     }
     let strides = layout::output_strides(&entries);
-    Layout::new(shape, &strides, 0)
+    Layout::from_parts(shape.iter().cloned().collect(), strides, D::Offset::default())
 }
 
 /// The given outputs, with empty ones resized.
-fn given_outputs(
+fn given_outputs<D: Extent>(
     op: &OpDef,
-    arguments: &[Argument<'_>],
-    given: &[&Meta],
-    shape: &Shape,
+    arguments: &[Argument<'_, D>],
+    given: &[&Meta<D>],
+    shape: &[D],
     results: &[DType],
-) -> Result<SmallVec<[Meta; 2]>> {
+) -> Result<SmallVec<[Meta<D>; 2]>> {
     if given.len() != op.outputs.len() {
         let message = format!("has {} outputs, got {} buffers", op.outputs.len(), given.len());
         return Err(Error::new(ErrorKind::Value, message));
@@ -397,10 +402,10 @@ fn given_outputs(
                 );
                 return Err(Error::new(ErrorKind::DType, message));
             }
-            if meta.layout.shape() == shape.as_slice() {
+            if meta.layout.has_shape(shape, Place::new("fitting the output")) {
                 return Ok((*meta).clone());
             }
-            if meta.layout.numel() == 0 {
+            if meta.layout.is_empty() {
                 let layout = new_layout(op, arguments, shape)?;
                 return Ok(Meta { layout, ..(*meta).clone() });
             }
@@ -408,7 +413,7 @@ fn given_outputs(
                 "output `{}` is {:?} and the result {:?}; give an output of that shape, or an empty one to be resized",
                 output.name,
                 meta.layout.shape(),
-                shape.as_slice()
+                shape
             );
             Err(Error::new(ErrorKind::Shape, message))
         })

@@ -6,6 +6,8 @@
 
 mod explain;
 mod infer;
+mod overlap;
+pub mod policy;
 mod preview;
 mod program;
 mod reduce;
@@ -14,8 +16,11 @@ mod spec;
 
 pub use explain::explain;
 pub use infer::{Argument, Inference, Input, Outputs, Source, arguments, infer};
+pub use overlap::{Placed, check_outputs, sharing};
 pub use preview::{preview, representative};
 pub use program::{Arg, Node, NodeResult, Program, ProgramInput, ProgramOutput, ValueRef};
-pub use reduce::{ReduceSpec, Reduction, infer_sum, reduce};
-pub use schedule::{Placement, needs_i64_index, schedule};
+pub use reduce::{ReduceSpec, Reduction, infer_sum, infer_zeros, needs_sum, reduce};
+pub use schedule::{
+    Placement, Request, RequestedInput, RequestedOutput, needs_i64_index, schedule, schedule_request,
+};
 pub use spec::{Access, Body, Class, IndexWidth, KernelSpec, LaunchArgs, OperandSpec, OutputSpec, Plan};

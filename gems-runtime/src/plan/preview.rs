@@ -8,6 +8,7 @@ use crate::dtype::{DType, Scalar};
 use crate::error::Result;
 use crate::layout::Layout;
 use crate::op::{OpDef, ParamDef, Role, TypeRef};
+use crate::plan::policy::Machine;
 use crate::plan::{Argument, Inference, Outputs, Placement, Plan, Source, infer, schedule};
 use smallvec::SmallVec;
 
@@ -32,13 +33,13 @@ pub fn preview(op: &'static OpDef, arguments: &[Argument<'_>]) -> Result<(Infere
         .collect();
     let plan = {
         let outputs: SmallVec<[Placement<'_>; 2]> = inference.outputs.iter().map(place).collect();
-        schedule(op, &inference, &inputs, &outputs, true)?
+        schedule(&Machine::default(), op, &inference, &inputs, &outputs, true)?
     };
     Ok((inference, plan))
 }
 
 fn place(meta: &Meta) -> Placement<'_> {
-    let offset = meta.layout.offset() as i64 * meta.dtype.size() as i64;
+    let offset = (meta.layout.offset() * meta.dtype.size().cast_signed()) as i64;
     Placement { layout: &meta.layout, address: ALIGNED.wrapping_add_signed(offset) }
 }
 

@@ -4,9 +4,10 @@
 //! so equal calls give equal bits.
 
 use crate::buffer::Meta;
+use crate::device::Device;
 use crate::dtype::{Category, DType};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{self, Coalesced, Layout, Strides};
+use crate::layout::{self, Coalesced, Extent, Layout, Place, Strides};
 use crate::plan::{IndexWidth, needs_i64_index};
 use smallvec::SmallVec;
 use std::fmt;
@@ -75,23 +76,55 @@ impl fmt::Display for ReduceSpec {
     }
 }
 
-/// What a sum over broadcast axes gives: contiguous, of this shape and dtype.
+/// Where sizes of gradients and operands are compared.
+const PLACE: Place = Place::new("summing a gradient");
+
+/// Whether a gradient has another shape or dtype than its operand.
+pub fn needs_sum<D: Extent>(gradient: &Meta<D>, operand: &Meta<D>) -> bool {
+    let (whole, part) = (gradient.layout.shape(), operand.layout.shape());
+    let same = |(axis, (a, b)): (usize, (&D, &D))| a.equals(b, PLACE.axis(axis));
+    gradient.dtype != operand.dtype
+        || whole.len() != part.len()
+        || !whole.iter().zip(part).enumerate().all(same)
+}
+
+/// What a sum over the axes along which `like` is broadcast gives: contiguous, of its shape and dtype.
 ///
 /// # Errors
-/// `Shape` if `shape` does not broadcast to the buffer's; `DType` unless both dtypes are floats or complex.
-pub fn infer_sum(from: &Meta, shape: &[usize], dtype: DType) -> Result<Meta> {
-    let whole = from.layout.shape();
-    let fits = shape.len() <= whole.len()
-        && shape.iter().rev().zip(whole.iter().rev()).all(|(&part, &whole)| part == whole || part == 1);
+/// `Shape` if `like` does not broadcast to the buffer's shape; `DType` unless both dtypes are floats or complex.
+pub fn infer_sum<D: Extent>(from: &Meta<D>, like: &Meta<D>) -> Result<Meta<D>> {
+    let (whole, shape) = (from.layout.shape(), like.layout.shape());
+    let missing = whole.len().checked_sub(shape.len());
+    let fits = missing.is_some_and(|missing| {
+        let mut pairs = shape.iter().zip(&whole[missing..]).enumerate();
+        pairs.all(|(axis, (part, whole))| part.is(1) || part.equals(whole, PLACE.axis(axis)))
+    });
     if !fits {
         let message = format!("{shape:?} does not broadcast to {whole:?}; give a shape that does");
         return Err(Error::new(ErrorKind::Shape, message).in_op("sum_to"));
     }
-    if let Some(wrong) = [from.dtype, dtype].into_iter().find(|dtype| dtype.category() < Category::Float) {
+    let dtypes = [from.dtype, like.dtype];
+    if let Some(wrong) = dtypes.into_iter().find(|dtype| dtype.category() < Category::Float) {
         let message = format!("{wrong} has no gradient to be summed; convert to a float first");
         return Err(Error::new(ErrorKind::DType, message).in_op("sum_to"));
     }
-    Ok(Meta { dtype, device: from.device, layout: Layout::contiguous(shape)? })
+    contiguous(like, from.device)
+}
+
+/// The dtype and the shape, row-major without gaps.
+fn contiguous<D: Extent>(like: &Meta<D>, device: Device) -> Result<Meta<D>> {
+    let shape = like.layout.shape();
+    let strides = layout::contiguous_strides(shape);
+    let layout = Layout::from_parts(shape.into(), strides, D::Offset::default())?;
+    Ok(Meta { dtype: like.dtype, device, layout })
+}
+
+/// What zeros like a buffer are: contiguous.
+///
+/// # Errors
+/// `Shape` if the number of elements overflows.
+pub fn infer_zeros<D: Extent>(like: &Meta<D>) -> Result<Meta<D>> {
+    contiguous(like, like.device)
 }
 
 /// The plan of a sum of `from` into `to`, whose shape broadcasts to that of `from`.
@@ -149,14 +182,13 @@ pub fn reduce(from: &Meta, to: &Meta) -> Reduction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Device;
 
     fn meta(shape: &[usize], strides: &[isize]) -> Meta {
         Meta { dtype: DType::F32, device: Device::Cpu, layout: Layout::new(shape, strides, 0).unwrap() }
     }
 
     fn plan(from: &Meta, shape: &[usize]) -> Reduction {
-        reduce(from, &infer_sum(from, shape, DType::F32).unwrap())
+        reduce(from, &infer_sum(from, &meta(shape, &layout::contiguous_strides(shape))).unwrap())
     }
 
     #[test]
@@ -188,8 +220,10 @@ mod tests {
     fn shapes_that_do_not_broadcast_are_refused() {
         let from = meta(&[3, 4], &[4, 1]);
         for shape in [&[2, 4][..], &[3], &[1, 3, 4]] {
-            assert_eq!(infer_sum(&from, shape, DType::F32).unwrap_err().kind(), ErrorKind::Shape);
+            let like = meta(shape, &layout::contiguous_strides(shape));
+            assert_eq!(infer_sum(&from, &like).unwrap_err().kind(), ErrorKind::Shape);
         }
-        assert_eq!(infer_sum(&from, &[4], DType::I32).unwrap_err().kind(), ErrorKind::DType);
+        let integers = Meta { dtype: DType::I32, ..meta(&[4], &[1]) };
+        assert_eq!(infer_sum(&from, &integers).unwrap_err().kind(), ErrorKind::DType);
     }
 }

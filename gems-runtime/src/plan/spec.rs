@@ -91,19 +91,36 @@ pub struct OperandSpec {
 }
 
 /// How the value of an operand is reached.
+///
+/// "Aligned" speaks of whole vectors: every vector that a kernel takes of the operand begins at a multiple of its bytes
+/// (of 16, if it is longer).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
     /// Passed by value with the launch.
     Value,
     /// One element in memory for the whole call.
     Single,
-    /// Contiguous along the flat index; aligned to a whole vector or not.
+    /// Step 1 along the innermost axis.
     Contiguous {
-        /// The address is a multiple of the vector's bytes.
+        /// Every vector is aligned.
         aligned: bool,
     },
+    /// Step −1 along the innermost axis.
+    Reversed {
+        /// Every vector is aligned.
+        aligned: bool,
+    },
+    /// The same element all along the innermost axis.
+    Repeated,
     /// By strides along each axis.
     Strided,
+    /// Step 1 or −1 along the axis next to the innermost one; turned in shared memory.
+    Tiled {
+        /// The step is −1.
+        reversed: bool,
+        /// Every vector is aligned.
+        aligned: bool,
+    },
 }
 
 /// An output of a kernel.
@@ -122,7 +139,7 @@ pub struct OutputSpec {
 /// Kernel class: how elements are found and shared among threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// One flat index; vectors of `width` elements, `vectors` of them a thread.
+    /// One flat index; every buffer is contiguous or a single element.
     Flat {
         /// Elements of one vector.
         width: u32,
@@ -130,15 +147,36 @@ pub enum Class {
         vectors: u32,
         /// Threads of one block.
         threads: u32,
+        /// Whether the first output begins between two aligned vectors, so that the first vector is a part.
+        peeled: bool,
     },
-    /// `rank` axes with any strides; `items` elements a thread.
-    Strided {
+    /// Rows along the innermost axis, taken vector by vector; any strides.
+    Rows {
         /// Axes after merging.
         rank: u32,
         /// Width of indices and offsets.
         index: IndexWidth,
-        /// Elements of one thread.
-        items: u32,
+        /// Elements of one vector; 1 for elements one by one.
+        width: u32,
+        /// Vectors of one thread.
+        vectors: u32,
+        /// Threads of one block.
+        threads: u32,
+        /// Whether a vector may reach beyond its row.
+        ragged: bool,
+    },
+    /// Tiles of the two innermost axes: some operand is turned in shared memory.
+    Tiled {
+        /// Axes after merging.
+        rank: u32,
+        /// Width of indices and offsets.
+        index: IndexWidth,
+        /// Elements of one vector.
+        width: u32,
+        /// Elements of a tile along the innermost axis, a power of two.
+        across: u32,
+        /// Elements of a tile along the axis next to it, a power of two.
+        down: u32,
         /// Threads of one block.
         threads: u32,
     },
@@ -154,12 +192,13 @@ pub enum IndexWidth {
 }
 
 impl Class {
-    /// Elements that one block computes.
+    /// What one block takes: elements of the flat index, vectors of rows, or one tile.
     #[must_use]
-    pub const fn items_per_block(self) -> u32 {
+    pub const fn units_per_block(self) -> u32 {
         match self {
-            Class::Flat { width, vectors, threads } => width * vectors * threads,
-            Class::Strided { items, threads, .. } => items * threads,
+            Class::Flat { width, vectors, threads, .. } => width * vectors * threads,
+            Class::Rows { vectors, threads, .. } => vectors * threads,
+            Class::Tiled { .. } => 1,
         }
     }
 
@@ -167,7 +206,26 @@ impl Class {
     #[must_use]
     pub const fn threads(self) -> u32 {
         match self {
-            Class::Flat { threads, .. } | Class::Strided { threads, .. } => threads,
+            Class::Flat { threads, .. } | Class::Rows { threads, .. } | Class::Tiled { threads, .. } => {
+                threads
+            }
+        }
+    }
+
+    /// Elements of one vector.
+    #[must_use]
+    pub const fn width(self) -> u32 {
+        match self {
+            Class::Flat { width, .. } | Class::Rows { width, .. } | Class::Tiled { width, .. } => width,
+        }
+    }
+
+    /// Width of indices and offsets.
+    #[must_use]
+    pub const fn index(self) -> IndexWidth {
+        match self {
+            Class::Flat { .. } => IndexWidth::I64,
+            Class::Rows { index, .. } | Class::Tiled { index, .. } => index,
         }
     }
 }
@@ -183,6 +241,11 @@ pub struct LaunchArgs {
     pub input_strides: SmallVec<[SmallVec<[isize; 6]>; 8]>,
     /// Strides of the outputs along those axes, in elements.
     pub output_strides: SmallVec<[SmallVec<[isize; 6]>; 2]>,
+    /// The grid of units that the kernel's index runs over: vectors of a row or tiles instead of elements along the
+    /// axes that are cut; `extents` where nothing is cut.
+    pub units: SmallVec<[usize; 6]>,
+    /// Elements from the aligned vector in which the first output begins to its first element.
+    pub lead: u32,
     /// Blocks of the launch.
     pub blocks: u64,
 }
@@ -239,11 +302,12 @@ impl fmt::Display for KernelSpec {
         for output in &self.outputs {
             write!(f, "_{}", output.stored)?;
         }
+        let bits = |index| if index == IndexWidth::I32 { "i32" } else { "i64" };
         match self.class {
             Class::Flat { width, .. } => write!(f, "_v{width}"),
-            Class::Strided { rank, index, .. } => {
-                let index = if index == IndexWidth::I32 { "i32" } else { "i64" };
-                write!(f, "_r{rank}_{index}")
+            Class::Rows { rank, index, width, .. } => write!(f, "_r{rank}_v{width}_{}", bits(index)),
+            Class::Tiled { rank, index, across, down, .. } => {
+                write!(f, "_r{rank}_t{down}x{across}_{}", bits(index))
             }
         }
     }

@@ -23,6 +23,17 @@ impl Value {
     pub(crate) fn of(number: Scalar, dtype: DType) -> Value {
         decode(&number.store(dtype)[..dtype.size()], dtype)
     }
+
+    /// Whether both are the same bits, or both NaN.
+    pub(crate) fn is_same(self, other: Value) -> bool {
+        let same = |a: f64, b: f64| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
+        match (self, other) {
+            (Value::Int(a), Value::Int(b)) => a == b,
+            (Value::Real(a), Value::Real(b)) => same(a, b),
+            (Value::Complex(a, b), Value::Complex(c, d)) => same(a, c) && same(b, d),
+            _ => false,
+        }
+    }
 }
 
 impl std::fmt::Display for Value {

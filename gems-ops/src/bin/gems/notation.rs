@@ -4,7 +4,7 @@
 //! arguments and errors. Nothing is allocated.
 
 use crate::failure::{Failure, Outcome};
-use gems_ops::buffer::{Meta, SymbolicBuffer};
+use gems_ops::buffer::Meta;
 use gems_ops::device::Device;
 use gems_ops::dtype::{DType, Scalar};
 use gems_ops::error::Result;
@@ -13,7 +13,7 @@ use gems_ops::layout::Layout;
 /// A buffer without memory, or a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Written {
-    Buffer(SymbolicBuffer),
+    Buffer(Meta),
     Number(Scalar),
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn number(text: &str) -> Option<Scalar> {
     text.parse::<f64>().ok().map(Scalar::F64)
 }
 
-fn buffer(text: &str) -> Result<SymbolicBuffer, String> {
+fn buffer(text: &str) -> Result<Meta, String> {
     let expected = "expected a number or `dtype[shape]`, such as bf16[64,256]";
     let (dtype, rest) = text.split_once('[').ok_or(expected)?;
     let dtype = self::dtype(dtype.trim())?;
@@ -150,7 +150,7 @@ fn buffer(text: &str) -> Result<SymbolicBuffer, String> {
         layout = view(&layout, name.trim(), arguments)?;
         views = rest;
     }
-    Ok(SymbolicBuffer::with_meta(Meta { dtype, device: Device::Cpu, layout }))
+    Ok(Meta { dtype, device: Device::Cpu, layout })
 }
 
 /// The dtype of this name, or the list of all.
@@ -195,7 +195,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, shape: &[usize], strides: &[isize], offset: isize) {
         let Ok(Written::Buffer(buffer)) = parse(text) else { panic!("{text} is no buffer") };
-        let layout = &gems_ops::buffer::Buffer::meta(&buffer).layout;
+        let layout = &buffer.layout;
         assert_eq!((layout.shape(), layout.strides(), layout.offset()), (shape, strides, offset), "{text}");
     }
 

@@ -4,7 +4,6 @@ use crate::failure::{Failure, Outcome, find_op};
 use crate::list::{dtypes, signature};
 use crate::notation::{self, Written};
 use crate::{Emit, ShowArgs, cache};
-use gems_ops::buffer::Buffer;
 use gems_ops::emit;
 use gems_ops::op::OpDef;
 use gems_ops::plan::{self, Argument, Inference, Plan};
@@ -44,7 +43,7 @@ fn plan_for(op: &'static OpDef, operands: &[Written]) -> Outcome<(Inference, Pla
     let arguments: Vec<_> = operands
         .iter()
         .map(|operand| match operand {
-            Written::Buffer(buffer) => Argument::Buffer(buffer.meta()),
+            Written::Buffer(meta) => Argument::Buffer(meta),
             Written::Number(number) => Argument::Number(*number),
         })
         .collect();

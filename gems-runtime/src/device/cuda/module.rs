@@ -10,7 +10,7 @@ use std::fmt;
 use std::ptr;
 
 use super::context::Context;
-use super::driver::Handle;
+use super::driver::{Handle, SUCCESS};
 use super::stream::Stream;
 use crate::compile::{Binary, BinaryKind};
 use crate::error::{Error, ErrorKind, Result};
@@ -141,6 +141,26 @@ impl Function {
         smem_bytes: u32,
         args: &mut [*mut c_void],
     ) -> Result<()> {
+        // SAFETY: the caller promises the same.
+        unsafe { self.launch_times(stream, grid, block, smem_bytes, args, 1) }
+    }
+
+    /// Queues the same launch so many times; the context is made current once.
+    ///
+    /// # Errors
+    /// As [`Function::launch`].
+    ///
+    /// # Safety
+    /// As [`Function::launch`].
+    pub(crate) unsafe fn launch_times(
+        &self,
+        stream: &Stream,
+        grid: [u32; 3],
+        block: [u32; 3],
+        smem_bytes: u32,
+        args: &mut [*mut c_void],
+        times: usize,
+    ) -> Result<()> {
         if stream.context() != self.ctx {
             let message = format!("{self:?} cannot run on {stream:?}; use a stream of its device");
             return Err(Error::new(ErrorKind::Device, message));
@@ -148,22 +168,29 @@ impl Function {
         let [grid_x, grid_y, grid_z] = grid;
         let [block_x, block_y, block_z] = block;
         self.ctx.call("cuLaunchKernel", |functions| {
-            // SAFETY: function and stream are live and of one context; the caller promises the rest.
-            unsafe {
-                (functions.launch_kernel)(
-                    self.raw,
-                    grid_x,
-                    grid_y,
-                    grid_z,
-                    block_x,
-                    block_y,
-                    block_z,
-                    smem_bytes,
-                    stream.raw(),
-                    args.as_mut_ptr(),
-                    ptr::null_mut(),
-                )
+            let mut status = SUCCESS;
+            for _ in 0..times {
+                // SAFETY: function and stream are live and of one context; the caller promises the rest.
+                status = unsafe {
+                    (functions.launch_kernel)(
+                        self.raw,
+                        grid_x,
+                        grid_y,
+                        grid_z,
+                        block_x,
+                        block_y,
+                        block_z,
+                        smem_bytes,
+                        stream.raw(),
+                        args.as_mut_ptr(),
+                        ptr::null_mut(),
+                    )
+                };
+                if status != SUCCESS {
+                    break;
+                }
             }
+            status
         })
     }
 }

@@ -325,3 +325,53 @@ __device__ __forceinline__ T cos_pi(T x) {
   T size = quarter & 1 ? sin(angle) : cos(angle);
   return quarter == 1 || quarter == 2 ? T(0) - size : size;
 }
+
+//@ exp2_near
+// 2^x to 2 ulps; results below the normal numbers are 0.
+__device__ __forceinline__ f32 exp2_near(f32 x) {
+#ifdef __CUDA_ARCH__
+  f32 y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#else
+  return ::exp2f(x);
+#endif
+}
+
+//@ recip_near
+// 1/x to 1 ulp for normal numbers.
+__device__ __forceinline__ f32 recip_near(f32 x) {
+#ifdef __CUDA_ARCH__
+  f32 y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#else
+  return 1.0f / x;
+#endif
+}
+
+//@ tanh_short f32 : exp2_near recip_near
+// tanh to a relative 1.2e-6, for results in bf16: 1 - 2/(e^2x + 1), and x·(1 + c·x^2 + d·x^4) near 0.
+__device__ __forceinline__ f32 tanh_short(f32 x) {
+  const f32 far = ::fmaf(-2.0f, recip_near(exp2_near(x * 2.885390082f) + 1.0f), 1.0f);
+  const f32 square = x * x;
+  const f32 near = x * ::fmaf(square, ::fmaf(square, 0.13038301f, -0.33329707f), 1.0f);
+  return ::fabsf(x) < 0.2f ? near : far;
+}
+
+//@ erfc_short f32 : exp2_near recip_near
+// erfc to a relative 1e-6, and 6e-6 in the far tail, for results in bf16: e^-x^2·t·p(t) with t = 1/(1 + 0.375·|x|).
+__device__ __forceinline__ f32 erfc_short(f32 x) {
+  const f32 t = recip_near(::fmaf(0.375f, ::fabsf(x), 1.0f));
+  f32 p = -0.13508418f;
+  p = ::fmaf(p, t, 0.38789615f);
+  p = ::fmaf(p, t, -0.12953761f);
+  p = ::fmaf(p, t, 0.28301758f);
+  p = ::fmaf(p, t, 0.16668211f);
+  p = ::fmaf(p, t, 0.21568559f);
+  p = ::fmaf(p, t, 0.21133974f);
+  // The exponential is kept 2^32 times too large, so that only the product becomes subnormal.
+  const f32 power = exp2_near(::fmaf(x * x, -1.442695041f, 32.0f));
+  const f32 tail = (p * t * 0x1p-32f) * power;
+  return x < 0 ? 2.0f - tail : tail;
+}

@@ -136,7 +136,7 @@ fn compare_expected<B: Subject>(case: &FaultCase, results: &[B], known: &Known) 
         });
     }
     let result = results.first().ok_or_else(|| Verdict::Failed("there is no result".into()))?;
-    let meta = result.meta();
+    let meta = &result.plain().map_err(|error| Stop::of(error).verdict())?;
     let form = Form {
         dtype: expected.dtype.as_deref().unwrap_or(meta.dtype.name()),
         shape: expected.shape.as_deref().unwrap_or(meta.layout.shape()),
@@ -167,7 +167,7 @@ fn compare_values<B: Subject>(
     known: &Known,
 ) -> Result<Verdict, Verdict> {
     let result = results.get(index).ok_or_else(|| Verdict::Failed("there is no result".into()))?;
-    let meta = result.meta();
+    let meta = &result.plain().map_err(|error| Stop::of(error).verdict())?;
     if values.len() != meta.layout.numel() {
         return Ok(Verdict::Failed(format!("got {meta}, expected {} elements", values.len())));
     }
@@ -199,8 +199,8 @@ fn compare_wanted<B: Subject>(
         }
     };
     let differing = compare::differences(&got, |i, value| rule.agrees(value, want(i), dtype));
-    let shape = result.meta().layout.shape();
-    Ok(compare::judge(&got, want, &differing, shape, known.entry(&case.name(), index)))
+    let meta = result.plain().map_err(|error| Stop::of(error).verdict())?;
+    Ok(compare::judge(&got, want, &differing, meta.layout.shape(), known.entry(&case.name(), index)))
 }
 /// Neither back end may crash; a GPU gives what the CPU gives.
 fn no_trap<B: Subject>(case: &FaultCase, device: Device) -> Result<Verdict, Verdict> {

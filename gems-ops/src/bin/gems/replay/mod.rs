@@ -14,6 +14,7 @@ mod report;
 mod rules;
 mod subject;
 mod torch;
+mod traced;
 
 use crate::ReplayArgs;
 use crate::elements::Elements;
@@ -32,6 +33,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use subject::{Stop, Subject};
 use torch::{name_in_source, short_name};
+use traced::TracedBuffer;
 
 /// How cases are replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -40,10 +42,12 @@ pub(crate) enum Mode {
     Eager,
     /// Without memory: dtype, shape and strides are compared.
     Symbolic,
+    /// With memory, every call traced, fused and run: values are compared, also with those of eager calls.
+    Traced,
 }
 
 pub(crate) fn replay(args: &ReplayArgs, out: &mut impl Write) -> Outcome {
-    if args.mode == Mode::Eager {
+    if args.mode != Mode::Symbolic {
         // Says at once, and once, that a device cannot be used.
         StridedBuffer::zeros(DType::F32, &[1], args.device)?;
     }
@@ -96,6 +100,7 @@ impl Replayer<'_> {
         self.judge(label, |args, known| match args.mode {
             Mode::Eager => torch_case::<StridedBuffer>(case, args.device, known),
             Mode::Symbolic => torch_case::<SymbolicBuffer>(case, args.device, known),
+            Mode::Traced => torch_case::<TracedBuffer>(case, args.device, known),
         })
     }
 
@@ -106,6 +111,7 @@ impl Replayer<'_> {
         self.judge(case.label(), |args, known| match args.mode {
             Mode::Eager => faults::verdict::<StridedBuffer>(case, args.device, known),
             Mode::Symbolic => faults::verdict::<SymbolicBuffer>(case, args.device, known),
+            Mode::Traced => faults::verdict::<TracedBuffer>(case, args.device, known),
         })
     }
 
@@ -212,13 +218,13 @@ fn torch_result<B: Subject>(
     let shape = want.layout.shape();
     let form = Form { dtype: &tensor.dtype, shape, strides: Some(want.layout.strides()) };
     let mut verdict = Verdict::Passed;
-    if let Some(difference) = form.difference(got.meta()) {
+    if let Some(difference) = form.difference(&got.plain().map_err(|error| error.to_string())?) {
         match known.filter(|entry| entry.expects(&got.meta().to_string())) {
             Some(entry) => verdict = Verdict::Known(entry.why()),
             None => return Ok(Verdict::Failed(difference)),
         }
     }
-    let comparable = got.meta().dtype == want.dtype && got.meta().layout.shape() == shape;
+    let comparable = got.meta().dtype == want.dtype && got.shape() == shape;
     let Some(got) = got.elements().map_err(|error| error.to_string())?.filter(|_| comparable) else {
         return Ok(verdict);
     };

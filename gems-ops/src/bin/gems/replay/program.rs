@@ -89,7 +89,7 @@ pub(super) fn in_place<B: Subject>(
             Call::bind("where", vec![always, value.clone(), target.clone()], keywords)?
         }
         ("copy", [_, Given::Buffer(source)]) => {
-            let source = source.broadcast_to(target.meta().layout.shape()).map_err(Stop::of)?;
+            let source = source.broadcast_to(target.shape()).map_err(Stop::of)?;
             Call::bind("copy", vec![Given::Buffer(source)], keywords)?
         }
         _ => Call::bind(op, positional, keywords)?,

@@ -21,6 +21,12 @@ pub(super) trait Subject: Buffer {
     /// A contiguous buffer of zeros.
     fn zeros(dtype: DType, shape: &[usize], device: Device) -> Result<Self>;
 
+    /// The description in plain numbers.
+    fn plain(&self) -> Result<Meta>;
+
+    /// A view of the same memory under another layout.
+    fn viewed(&self, layout: &Layout) -> Result<Self>;
+
     /// The values, if there are any.
     fn elements(&self) -> Result<Option<Elements>>;
 }
@@ -38,6 +44,14 @@ impl Subject for StridedBuffer {
         StridedBuffer::zeros(dtype, shape, device)
     }
 
+    fn plain(&self) -> Result<Meta> {
+        Ok(self.meta().clone())
+    }
+
+    fn viewed(&self, layout: &Layout) -> Result<Self> {
+        self.as_strided(layout.shape(), layout.strides(), layout.offset())
+    }
+
     fn elements(&self) -> Result<Option<Elements>> {
         Elements::of(self).map(Some)
     }
@@ -52,6 +66,15 @@ impl Subject for SymbolicBuffer {
 
     fn zeros(dtype: DType, shape: &[usize], device: Device) -> Result<Self> {
         SymbolicBuffer::new(dtype, shape, device)
+    }
+
+    fn plain(&self) -> Result<Meta> {
+        let layout = Layout::new(self.shape(), self.strides(), 0)?;
+        Ok(Meta { dtype: self.dtype(), device: self.device(), layout })
+    }
+
+    fn viewed(&self, layout: &Layout) -> Result<Self> {
+        Ok(symbolic(self.dtype(), layout.clone(), self.device()))
     }
 
     fn elements(&self) -> Result<Option<Elements>> {

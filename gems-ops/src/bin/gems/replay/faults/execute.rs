@@ -50,7 +50,7 @@ pub(super) fn execute<B: Subject>(case: &FaultCase, device: Device) -> Result<Ve
                 let dtype =
                     DType::from_name(out).ok_or_else(|| Verdict::Unsupported(format!("no dtype {out}")))?;
                 let call = Call::bind(op, positional(), keywords(case)?)?;
-                let shapes = inputs.iter().map(|input| input.meta().layout.shape());
+                let shapes = inputs.iter().map(|input| input.shape());
                 let shape = broadcast_shapes(shapes).map_err(Stop::of)?;
                 let target = B::zeros(dtype, &shape, device).map_err(Stop::of)?;
                 write_into(&call, target).map(|result| vec![result])
@@ -112,8 +112,8 @@ fn place<B: Subject>(case: &FaultCase, device: Device) -> Result<Vec<B>, Stop> {
                 return Err(damaged("inputs of the same storage differ"));
             }
             let buffer = place(first)?;
-            let views = rest.iter().map(|window| buffer.with_layout(window.layout.clone()));
-            Ok([buffer.clone()].into_iter().chain(views).collect())
+            let views = rest.iter().map(|window| buffer.viewed(&window.layout).map_err(Stop::of));
+            [Ok(buffer.clone())].into_iter().chain(views).collect()
         }
         _ => windows.iter().map(place).collect(),
     }

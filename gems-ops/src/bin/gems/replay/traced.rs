@@ -1,0 +1,150 @@
+//! Buffers whose every call is traced, fused and run, and must give the bits of the eager call.
+
+use super::case::Window;
+use super::subject::Subject;
+use crate::elements::Elements;
+use gems_ops::buffer::{Buffer, Meta, StridedBuffer, SymbolicBuffer};
+use gems_ops::device::Device;
+use gems_ops::dtype::DType;
+use gems_ops::error::{Error, ErrorKind, Result};
+use gems_ops::layout::Layout;
+use gems_ops::op::{OpDef, Operand};
+use gems_ops::trace::{Fusion, trace_and_run};
+use smallvec::SmallVec;
+
+/// A buffer with memory whose calls go through a trace.
+#[derive(Clone, Debug)]
+pub(super) struct TracedBuffer(pub(super) StridedBuffer);
+
+impl Buffer for TracedBuffer {
+    type Size = usize;
+
+    fn meta(&self) -> &Meta {
+        self.0.meta()
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.0.shape()
+    }
+
+    fn with_layout(&self, layout: Layout) -> Self {
+        TracedBuffer(self.0.with_layout(layout))
+    }
+
+    fn run(
+        op: &'static OpDef,
+        operands: &[Operand<'_, Self>],
+        dtype: Option<DType>,
+    ) -> Result<SmallVec<[Self; 2]>> {
+        let eager = StridedBuffer::run(op, &plain(operands), dtype)?;
+        let traced = trace_and_run(&buffers(operands), Fusion::On, |inputs| {
+            Ok(SymbolicBuffer::run(op, &symbolic(operands, &inputs), dtype)?.into_vec())
+        });
+        let traced = match traced {
+            // With numbers alone there is nothing to trace.
+            Err(_) if buffers(operands).is_empty() => eager.clone().into_vec(),
+            traced => traced?,
+        };
+        for (eager, traced) in eager.iter().zip(&traced) {
+            same(op, eager, traced)?;
+        }
+        Ok(traced.into_iter().map(TracedBuffer).collect())
+    }
+
+    fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()> {
+        let inputs = buffers(operands);
+        let n_inputs = inputs.len();
+        let targets: Vec<StridedBuffer> = outputs.iter().map(|output| output.0.clone()).collect();
+        let all: Vec<&StridedBuffer> = inputs.into_iter().chain(&targets).collect();
+        let results = trace_and_run(&all, Fusion::On, |traced| {
+            let (inputs, targets) = traced.split_at(n_inputs);
+            let mut targets = targets.to_vec();
+            let mut given: Vec<&mut SymbolicBuffer> = targets.iter_mut().collect();
+            SymbolicBuffer::call_out(op, &symbolic(operands, inputs), &mut given)?;
+            Ok(targets)
+        })?;
+        for (output, result) in outputs.iter_mut().zip(results) {
+            output.0 = result;
+        }
+        Ok(())
+    }
+
+    fn zeros_like(&self) -> Result<Self> {
+        self.0.zeros_like().map(TracedBuffer)
+    }
+
+    fn sum_like(&self, like: &Self) -> Result<Self> {
+        self.0.sum_like(&like.0).map(TracedBuffer)
+    }
+}
+
+fn plain<'a>(operands: &[Operand<'a, TracedBuffer>]) -> Vec<Operand<'a, StridedBuffer>> {
+    let plain = |operand: &Operand<'a, TracedBuffer>| match operand {
+        Operand::Buffer(buffer) => Operand::Buffer(&buffer.0),
+        Operand::Scalar(number) => Operand::Scalar(*number),
+    };
+    operands.iter().map(plain).collect()
+}
+
+fn buffers<'a>(operands: &[Operand<'a, TracedBuffer>]) -> Vec<&'a StridedBuffer> {
+    let buffer = |operand: &Operand<'a, TracedBuffer>| match operand {
+        Operand::Buffer(buffer) => Some(&buffer.0),
+        Operand::Scalar(_) => None,
+    };
+    operands.iter().filter_map(buffer).collect()
+}
+
+/// The operands with traced buffers in place of the real ones.
+fn symbolic<'a>(
+    operands: &[Operand<'_, TracedBuffer>],
+    inputs: &'a [SymbolicBuffer],
+) -> Vec<Operand<'a, SymbolicBuffer>> {
+    let mut inputs = inputs.iter();
+    operands
+        .iter()
+        .filter_map(|operand| match operand {
+            Operand::Buffer(_) => inputs.next().map(Operand::Buffer),
+            Operand::Scalar(number) => Some(Operand::Scalar(*number)),
+        })
+        .collect()
+}
+
+/// The traced result has the description and the values of the eager one.
+fn same(op: &OpDef, eager: &StridedBuffer, traced: &StridedBuffer) -> Result<()> {
+    let differs = |what: String| {
+        Err(Error::new(ErrorKind::Value, format!("traced differs from eager: {what}")).in_op(op.name))
+    };
+    let (described, wanted) = (traced.meta().to_string(), eager.meta().to_string());
+    if described != wanted {
+        return differs(format!("got {described}, expected {wanted}"));
+    }
+    let (got, want) = (Elements::of(traced)?, Elements::of(eager)?);
+    match (0..got.count()).find(|&i| !got.value(i).is_same(want.value(i))) {
+        Some(i) => differs(format!("element {i}: got {}, expected {}", got.value(i), want.value(i))),
+        None => Ok(()),
+    }
+}
+
+impl Subject for TracedBuffer {
+    const HAS_VALUES: bool = true;
+
+    fn place(window: &Window, device: Device) -> Result<Self> {
+        StridedBuffer::place(window, device).map(TracedBuffer)
+    }
+
+    fn zeros(dtype: DType, shape: &[usize], device: Device) -> Result<Self> {
+        StridedBuffer::zeros(dtype, shape, device).map(TracedBuffer)
+    }
+
+    fn plain(&self) -> Result<Meta> {
+        self.0.plain()
+    }
+
+    fn viewed(&self, layout: &Layout) -> Result<Self> {
+        self.0.viewed(layout).map(TracedBuffer)
+    }
+
+    fn elements(&self) -> Result<Option<Elements>> {
+        self.0.elements()
+    }
+}

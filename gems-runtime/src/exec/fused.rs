@@ -1,0 +1,81 @@
+//! Running programs of several ops.
+
+use super::{Call, ValueBytes, host_value, launch, machine, place};
+use crate::buffer::{Buffer, StridedBuffer};
+use crate::device::Device;
+use crate::dtype::Scalar;
+use crate::error::Result;
+use crate::plan::{self, Body, Plan, Program, Request, RequestedInput, RequestedOutput};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// A program with its operands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fused<'a> {
+    pub(crate) program: &'a Arc<Program>,
+    /// One an input; `None` for numbers.
+    pub(crate) buffers: &'a [Option<StridedBuffer>],
+    /// One an input; `None` for buffers.
+    pub(crate) numbers: &'a [Option<Scalar>],
+    pub(crate) outputs: &'a [StridedBuffer],
+    /// Whether no output shares memory with an input.
+    pub(crate) disjoint: bool,
+}
+
+impl Fused<'_> {
+    fn device(&self) -> Device {
+        self.outputs.first().map_or(Device::Cpu, StridedBuffer::device)
+    }
+
+    /// The inputs that the kernel reads from memory: those on its device; 0-d host buffers go by value.
+    fn in_memory(&self) -> SmallVec<[Option<&StridedBuffer>; 8]> {
+        let device = self.device();
+        self.buffers.iter().map(|buffer| buffer.as_ref().filter(|buffer| buffer.device() == device)).collect()
+    }
+}
+
+/// The plan of a program.
+pub(crate) fn plan_fused(fused: &Fused<'_>) -> Result<Plan> {
+    let machine = machine(fused.device())?;
+    let inputs = fused.in_memory();
+    let inputs = inputs
+        .iter()
+        .zip(&fused.program.inputs)
+        .map(|(buffer, input)| RequestedInput { placement: buffer.map(place), chain: [input.dtype; 3] });
+    let outputs = fused
+        .outputs
+        .iter()
+        .zip(&fused.program.outputs)
+        .map(|(buffer, output)| RequestedOutput { placement: place(buffer), chain: [output.dtype; 3] });
+    let request = Request {
+        shape: fused.outputs.first().map_or(&[], |output| output.shape()),
+        inputs: inputs.collect(),
+        outputs: outputs.collect(),
+        body: Body::Program(fused.program.clone()),
+        disjoint: fused.disjoint,
+    };
+    plan::schedule_request(&machine, request)
+}
+
+/// Runs a program.
+pub(crate) fn run_fused(fused: &Fused<'_>) -> Result<()> {
+    if fused.outputs.iter().all(|output| output.numel() == 0) {
+        return Ok(());
+    }
+    let inputs = fused.in_memory();
+    let mut values: SmallVec<[ValueBytes; 8]> = SmallVec::new();
+    for ((buffer, number), (read, input)) in
+        fused.buffers.iter().zip(fused.numbers).zip(inputs.iter().zip(&fused.program.inputs))
+    {
+        values.push(match (buffer, number, read) {
+            (_, Some(number), _) => number.store(input.dtype),
+            (Some(buffer), None, None) => {
+                host_value(buffer, [buffer.meta().dtype, input.dtype, input.dtype])?
+            }
+            _ => [0; 16],
+        });
+    }
+    let plan = plan_fused(fused)?;
+    let outputs: SmallVec<[&StridedBuffer; 2]> = fused.outputs.iter().collect();
+    launch(&Call { plan: &plan, values: &values, inputs: &inputs, outputs: &outputs })
+}

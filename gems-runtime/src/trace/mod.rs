@@ -1,0 +1,33 @@
+//! Sizes that a trace leaves open, and the guards under which its answers hold.
+//!
+//! A [`Scope`] holds the symbols of one trace. A [`Dim`] is a number or a product of symbols; layouts and plans compute
+//! with it through [`layout::Extent`](crate::layout::Extent). What a question about open sizes cannot settle from what
+//! is known is answered for the sizes seen, and becomes a [`Guard`].
+//!
+//! **Invariant:** the questions asked and their answers are the only way from a size to a result, so a result holds for
+//! every choice of sizes that satisfies the guards.
+//!
+//! A [`Graph`] holds what a function did with traced buffers; [`compile()`] fuses and runs it.
+
+mod compile;
+mod dim;
+mod explain;
+mod fuse;
+mod graph;
+mod guard;
+mod monomial;
+mod record;
+mod returned;
+mod run;
+mod scope;
+mod state;
+mod symbol;
+
+pub use compile::{Compiled, Stats, compile, trace_and_run};
+pub use dim::{Dim, Start};
+pub use fuse::Fusion;
+pub use graph::{ArgValue, Graph, Memory, MemoryId, NodeId, Op, OpArg, OpResult, Origin, View};
+pub use guard::{Bindings, Guard, Guards, Relation, Values, Why};
+pub(crate) use record::{Recorded, Recorder, Traced};
+pub use returned::Returned;
+pub use scope::{Policy, Scope};

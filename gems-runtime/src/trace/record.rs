@@ -1,0 +1,113 @@
+//! Recording of ops while a function runs on symbolic buffers.
+
+use crate::buffer::Meta;
+use crate::dtype::Scalar;
+use crate::error::{Error, ErrorKind, Result};
+use crate::op::OpDef;
+use crate::plan::{Inference, Source};
+use crate::trace::Dim;
+use crate::trace::graph::{self, ArgValue, Graph, Memory, MemoryId, Op, OpArg, OpResult, Origin, View};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Shared handle of the graph of a running trace.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recorder(Arc<Mutex<Graph>>);
+
+/// The memory of a traced buffer.
+#[derive(Clone, Debug)]
+pub(crate) struct Traced {
+    pub(crate) recorder: Recorder,
+    pub(crate) memory: MemoryId,
+}
+
+/// An operand of a call that is recorded.
+#[derive(Debug)]
+pub(crate) enum Recorded<'a> {
+    /// A buffer: its description and, if it belongs to a trace, its memory.
+    Buffer(&'a Meta<Dim>, Option<&'a Traced>),
+    /// A number.
+    Number(Scalar),
+}
+
+impl Recorder {
+    fn graph(&self) -> MutexGuard<'_, Graph> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The graph so far.
+    pub(crate) fn snapshot(&self) -> Graph {
+        self.graph().clone()
+    }
+
+    /// The memory of an input.
+    pub(crate) fn input(&self, index: usize, name: &str, meta: &Meta<Dim>) -> Traced {
+        let memory = Memory { name: name.to_owned(), origin: Origin::Input(index), meta: meta.clone() };
+        Traced { recorder: self.clone(), memory: self.graph().add(memory) }
+    }
+
+    /// Records a call; `into` are the memories of given outputs, `None` where a result gets new memory.
+    ///
+    /// # Errors
+    /// An operand that does not belong to this trace, so that it has no value when the graph runs.
+    pub(crate) fn record(
+        &self,
+        op: &'static OpDef,
+        operands: &[Recorded<'_>],
+        inference: &Inference<Dim>,
+        into: &[Option<MemoryId>],
+    ) -> Result<Vec<Traced>> {
+        let mut args = smallvec::SmallVec::new();
+        for ((operand, input), param) in operands.iter().zip(&inference.inputs).zip(op.params) {
+            let value = match operand {
+                // Planning may have replaced a number that the dtype cannot hold.
+                Recorded::Number(given) => ArgValue::Number(match input.source {
+                    Source::Number(number) => number,
+                    Source::Buffer { .. } | Source::HostValue { .. } => *given,
+                }),
+                Recorded::Buffer(meta, Some(traced)) if self.is_same(&traced.recorder) => {
+                    ArgValue::View(View { memory: traced.memory, layout: meta.layout.clone() })
+                }
+                Recorded::Buffer(meta, _) => {
+                    let message = format!(
+                        "`{}` ({meta}) does not belong to this trace, so it has no value; pass it as an input",
+                        param.name
+                    );
+                    return Err(Error::new(ErrorKind::Value, message).in_op(op.name));
+                }
+            };
+            args.push(OpArg { value, chain: graph::chain(input.source, input.lane) });
+        }
+        let mut graph = self.graph();
+        let node = graph.nodes.len();
+        let mut traced = Vec::new();
+        let mut results = smallvec::SmallVec::new();
+        for (position, (def, meta)) in op.outputs.iter().zip(&inference.outputs).enumerate() {
+            let memory = into.get(position).copied().flatten().unwrap_or_else(|| {
+                let name = if op.outputs.len() == 1 {
+                    format!("{}_{node}", op.name)
+                } else {
+                    format!("{}_{node}_{}", op.name, def.name)
+                };
+                graph.add(Memory { name, origin: Origin::Result(node), meta: meta.clone() })
+            });
+            let lane = def.ty.resolve(inference.compute);
+            let result = inference.results.get(position).copied().unwrap_or(lane);
+            let view = View { memory, layout: meta.layout.clone() };
+            results.push(OpResult { view, chain: [lane, result, meta.dtype] });
+            traced.push(Traced { recorder: self.clone(), memory });
+        }
+        graph.nodes.push(Op { op, compute: inference.compute, args, results });
+        Ok(traced)
+    }
+
+    fn is_same(&self, other: &Recorder) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Graph {
+    fn add(&mut self, memory: Memory) -> MemoryId {
+        self.memories.push(memory);
+        self.memories.len() - 1
+    }
+}
