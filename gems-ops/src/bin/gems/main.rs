@@ -71,6 +71,9 @@ struct ShowArgs {
     /// Architecture to compile for.
     #[arg(long, default_value = "sm_90")]
     arch: String,
+    /// The op that computes the gradients, instead of the op itself.
+    #[arg(long)]
+    grad: bool,
     /// Only this: the CUDA source, its PTX, the kernel's name, or the plan.
     #[arg(long, value_enum)]
     emit: Option<Emit>,
@@ -111,6 +114,9 @@ struct ReplayArgs {
     /// Compute and compare values, or only infer dtype, shape and strides.
     #[arg(long, value_enum, default_value = "eager")]
     mode: replay::Mode,
+    /// Compare gradients, of the cases that have them, instead of results.
+    #[arg(long, conflicts_with = "mode")]
+    grad: bool,
     /// Only cases of these ops, by PyTorch's name or ours.
     #[arg(long, value_delimiter = ',')]
     ops: Vec<String>,

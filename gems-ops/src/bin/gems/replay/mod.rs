@@ -7,6 +7,7 @@ mod case;
 mod compare;
 mod faults;
 mod formula;
+mod gradient;
 mod known;
 mod program;
 mod report;
@@ -108,6 +109,12 @@ impl Replayer<'_> {
     fn torch(&self, case: &TorchCase) -> Judged {
         let TorchCase { id, op, dtype, source, .. } = case;
         let label = Label { id: id.clone(), op: op.clone(), dtype: dtype.clone(), source: source.clone() };
+        if self.args.grad {
+            case.grad.as_ref()?;
+            return self.judge(label, |args, known| {
+                gradient::torch_case(case, args.device, known).unwrap_or(Verdict::Passed)
+            });
+        }
         self.judge(label, |args, known| match args.mode {
             Mode::Eager => torch_case::<StridedBuffer>(case, args.device, known),
             Mode::Symbolic => torch_case::<SymbolicBuffer>(case, args.device, known),
@@ -116,6 +123,9 @@ impl Replayer<'_> {
     }
 
     fn fault(&self, case: &faults::FaultCase) -> Judged {
+        if self.args.grad && !case.is_about_gradients() {
+            return None;
+        }
         self.judge(case.label(), |args, known| match args.mode {
             Mode::Eager => faults::verdict::<StridedBuffer>(case, args.device, known),
             Mode::Symbolic => faults::verdict::<SymbolicBuffer>(case, args.device, known),
@@ -177,12 +187,16 @@ fn torch_case<B: Subject>(case: &TorchCase, device: Device, known: &Known) -> Ve
 }
 
 fn torch_results<B: Subject>(case: &TorchCase, device: Device) -> Result<Vec<B>, Stop> {
+    run(&call_of(case, device)?)
+}
+
+/// The call that a case records.
+fn call_of<B: Subject>(case: &TorchCase, device: Device) -> Result<Call<B>, Stop> {
     let given = |argument| given::<B>(argument, device);
     let positional = case.args.iter().map(given).collect::<Result<_, _>>()?;
     let keywords = case.kwargs.iter().map(|(name, argument)| Ok((name.as_str(), given(argument)?)));
     let name = name_in_source(&case.op, &case.source);
-    let call = Call::bind(name, positional, keywords.collect::<Result<_, Stop>>()?)?;
-    run(&call)
+    Ok(Call::bind(name, positional, keywords.collect::<Result<_, Stop>>()?)?)
 }
 
 /// Runs a call into new buffers.
