@@ -51,7 +51,8 @@ fn check_out(op: &'static OpDef, buffers: &[StridedBuffer], out: &StridedBuffer,
         whole.as_strided(layout.shape(), layout.strides(), layout.offset()).unwrap()
     };
     let (mut cpu, mut host) = (copy(out), copy(out));
-    StridedBuffer::call_out(op, &operands, &mut [&mut cpu]).unwrap_or_else(|error| panic!("{context}: {error}"));
+    StridedBuffer::call_out(op, &operands, &mut [&mut cpu])
+        .unwrap_or_else(|error| panic!("{context}: {error}"));
     exec::call_out_on(host_run::back_end, op, &operands, &mut [&mut host])
         .unwrap_or_else(|error| panic!("{context}: {error}"));
     agree::same(op, &[cpu], &[host], context);
