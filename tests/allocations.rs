@@ -1,6 +1,5 @@
 //! What takes no memory: planning up to rank 6 and 8 operands, and checking the guards of a trace.
 #![expect(unsafe_code, reason = "an allocator that counts")]
-#![expect(clippy::unwrap_used, reason = "what fails here is a failing test")]
 
 use gems_ops::prelude::*;
 use gems_runtime::buffer::Meta;

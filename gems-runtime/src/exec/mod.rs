@@ -68,7 +68,9 @@ fn call_first(
     dtype: Option<DType>,
     key: Option<&ready::Key>,
 ) -> Result<SmallVec<[StridedBuffer; 2]>> {
-    let inference = plan::infer(op, &plan::arguments(operands), Outputs::New { dtype })?;
+    let arguments = plan::arguments(operands);
+    let op = op.form(&arguments);
+    let inference = plan::infer(op, &arguments, Outputs::New { dtype })?;
     let outputs =
         inference.outputs.iter().map(StridedBuffer::allocate).collect::<Result<SmallVec<[_; 2]>>>()?;
     let inputs: SmallVec<[_; 8]> = operands.iter().map(Input::of).collect();
@@ -134,9 +136,11 @@ fn call_out_first(
     outputs: &mut [&mut StridedBuffer],
     mut key: Option<&ready::Key>,
 ) -> Result<()> {
+    let arguments = plan::arguments(operands);
+    let op = op.form(&arguments);
     let inference = {
         let given: SmallVec<[&Meta; 2]> = outputs.iter().map(|output| output.meta()).collect();
-        plan::infer(op, &plan::arguments(operands), Outputs::Given(&given))?
+        plan::infer(op, &arguments, Outputs::Given(&given))?
     };
     for (output, meta) in outputs.iter_mut().zip(&inference.outputs) {
         if output.shape() != meta.layout.shape() {

@@ -105,7 +105,7 @@ impl Key {
         self.push(*dtype as u64 | phase << 8 | (layout.rank() as u64) << 16 | device << 32);
         for (&extent, &stride) in layout.shape().iter().zip(layout.strides()) {
             self.push(extent as u64);
-            self.push(stride as u64);
+            self.push(stride.cast_unsigned() as u64);
         }
     }
 
@@ -238,7 +238,7 @@ pub(super) fn references(buffers: &[StridedBuffer]) -> SmallVec<[&StridedBuffer;
 
 /// Bytes from the first element to the lowest byte and behind the highest.
 fn span(layout: &Layout, dtype: DType) -> (i64, i64) {
-    let size = dtype.size() as i64;
+    let size = dtype.size().cast_signed() as i64;
     layout.span().map_or((0, 0), |(low, high)| {
         let offset = layout.offset();
         ((low - offset) as i64 * size, (high - offset + 1) as i64 * size)

@@ -66,7 +66,7 @@ struct ListArgs {
 struct ShowArgs {
     /// Name of the op.
     op: String,
-    /// Numbers, or `dtype[shape]` with views behind it: 'bf16[64,256].t()'; left out: contiguous f32[1024].
+    /// Numbers, or `dtype[shape]` with views behind it: `bf16[64,256].t()`; left out: contiguous `f32[1024]`.
     operands: Vec<String>,
     /// Architecture to compile for.
     #[arg(long, default_value = "sm_90")]

@@ -24,6 +24,7 @@ use compare::{Form, Rule, Tolerance};
 use gems_ops::buffer::{StridedBuffer, SymbolicBuffer};
 use gems_ops::device::Device;
 use gems_ops::dtype::DType;
+use gems_ops::op::Operand;
 use known::{Entry, Known};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use report::{Label, Report, Verdict};
@@ -169,6 +170,12 @@ fn torch_results<B: Subject>(case: &TorchCase, device: Device) -> Result<Vec<B>,
 
 /// Runs a call into new buffers.
 fn run<B: Subject>(call: &Call<B>) -> Result<Vec<B>, Stop> {
+    // PyTorch's `real` and `imag` are views of a complex tensor.
+    if let ("real" | "imag", [Operand::Buffer(input)]) = (call.op.name, call.operands().as_slice())
+        && input.meta().dtype.is_complex()
+    {
+        return Ok(vec![input.parts(call.op.name == "imag").map_err(Stop::of)?]);
+    }
     match B::run(call.op, &call.operands(), None) {
         Ok(results) => Ok(results.into_vec()),
         Err(error) => Err(Stop::of_call(error, call)),
