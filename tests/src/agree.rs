@@ -84,15 +84,16 @@ pub fn random_call(random: &mut Random, rank: usize, largest: usize) -> (&'stati
     let (op, dtypes) = EXACT_OPS[random.below(EXACT_OPS.len())];
     let dtype = dtypes[random.below(dtypes.len())];
     let mixed = random.chance(15);
+    let other = dtypes[random.below(dtypes.len())];
+    let other = if mixed && join(dtype, other).is_ok() { other } else { dtype };
     let shape = random.shape(rank, largest);
     let buffers = op
         .tensors()
         .map(|(_, param)| {
-            let other = dtypes[random.below(dtypes.len())];
-            let own = match (param.promotes, mixed) {
+            let second = random.chance(50);
+            let own = match (param.promotes, second) {
                 (false, _) => DType::Bool,
-                (true, true) if join(dtype, other).is_ok() => other,
-                (true, true) => dtype,
+                (true, true) => other,
                 (true, false) => dtype,
             };
             let layout = random.layout(&shape);
