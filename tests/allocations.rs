@@ -1,6 +1,5 @@
 //! What takes no memory: planning up to rank 6 and 8 operands, and checking the guards of a trace.
 #![expect(unsafe_code, reason = "an allocator that counts")]
-#![expect(clippy::unwrap_used, reason = "what fails here is a failing test")]
 
 use gems_ops::prelude::*;
 use gems_runtime::buffer::Meta;
@@ -99,4 +98,25 @@ fn checking_guards_allocates_nothing() {
     assert!(fits && count == 0, "{count}");
     let (count, failed) = allocations(|| guards.check(&[9, 8, 7, 9, 8, 6]).is_err());
     assert!(failed && count == 0, "{count}");
+}
+
+#[test]
+fn a_call_that_was_made_before_allocates_nothing_for_its_plan() {
+    let x = StridedBuffer::from_vec(vec![1.5_f32; 24], &[4, 6]).unwrap();
+    let row = StridedBuffer::from_vec(vec![0.5_f32; 6], &[6]).unwrap();
+    let mut out = StridedBuffer::zeros(DType::F32, &[4, 6], Device::Cpu).unwrap();
+    for _ in 0..2 {
+        add::out(&x, &row, &mut out).unwrap();
+        add_scaled::out(&x, &x, 3.0, &mut out).unwrap();
+    }
+    let (count, result) = allocations(|| add::out(&x, &row, &mut out));
+    assert!(result.is_ok() && count == 0, "{count}");
+    let (count, result) = allocations(|| add_scaled::out(&x, &x, 4.0, &mut out));
+    assert!(result.is_ok() && count == 0, "{count}");
+    assert_eq!(out.to_vec::<f32>().unwrap(), [7.5; 24]);
+    // A new output takes what any new buffer takes.
+    add(&x, &row).unwrap();
+    let (memory, _) = allocations(|| StridedBuffer::zeros(DType::F32, &[4, 6], Device::Cpu));
+    let (count, result) = allocations(|| add(&x, &row));
+    assert!(result.is_ok() && count == memory, "{count}, not {memory}");
 }

@@ -1,5 +1,6 @@
 //! The GPU against the CPU: the case list, random layouts, given outputs, many threads.
 #![cfg(feature = "gpu")]
+#![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
 use gems_ops::prelude::*;
 use gems_runtime::buffer::Meta;
@@ -106,7 +107,8 @@ fn four_gigabytes_of_i8_add_up_in_every_element() {
     let mut wrong = ne(&sum, 127).unwrap();
     while wrong.numel() > 1 << 12 {
         let half = wrong.numel() / 2;
-        let (low, high) = (wrong.narrow(0, 0, half).unwrap(), wrong.narrow(0, half as isize, half).unwrap());
+        let (low, high) =
+            (wrong.narrow(0, 0, half).unwrap(), wrong.narrow(0, half.cast_signed(), half).unwrap());
         wrong = maximum(&low, &high).unwrap();
     }
     assert!(wrong.to_vec::<bool>().unwrap().iter().all(|wrong| !wrong));

@@ -40,6 +40,47 @@ fn random_layouts_of_exact_ops_agree() {
     }
 }
 
+/// Runs `op` on both back ends into outputs of this layout.
+#[track_caller]
+fn check_out(op: &'static OpDef, buffers: &[StridedBuffer], out: &StridedBuffer, context: &str) {
+    let operands = agree::operands(op, buffers, Scalar::I64(2));
+    let copy = |buffer: &StridedBuffer| {
+        let elements = buffer.storage().bytes() / buffer.dtype().size();
+        let whole = StridedBuffer::zeros(buffer.dtype(), &[elements], Device::Cpu).unwrap();
+        let layout = &Buffer::meta(buffer).layout;
+        whole.as_strided(layout.shape(), layout.strides(), layout.offset()).unwrap()
+    };
+    let (mut cpu, mut host) = (copy(out), copy(out));
+    StridedBuffer::call_out(op, &operands, &mut [&mut cpu])
+        .unwrap_or_else(|error| panic!("{context}: {error}"));
+    exec::call_out_on(host_run::back_end, op, &operands, &mut [&mut host])
+        .unwrap_or_else(|error| panic!("{context}: {error}"));
+    agree::same(op, &[cpu], &[host], context);
+}
+
+#[test]
+fn outputs_of_any_place_agree() {
+    use cases::View::{Contiguous, Cropped, Flipped, Shifted, Stepped, Transposed};
+    let mut random = Random::new(3);
+    for shape in [&[1000_usize][..], &[7, 133], &[40, 70], &[3, 20, 37]] {
+        for dtype in [DType::F32, DType::BF16, DType::I8, DType::F64] {
+            for out in [Contiguous, Shifted, Cropped, Flipped, Stepped, Transposed] {
+                for view in [Contiguous, Shifted, Cropped, Transposed] {
+                    if shape.len() == 1 && (view == Transposed || out == Transposed) {
+                        continue;
+                    }
+                    let mut buffer = |view: cases::View| {
+                        random.buffer(dtype, &view.layout(shape).unwrap(), agree::range(add::DEF))
+                    };
+                    let (x, y, z) = (buffer(view), buffer(Contiguous), buffer(out));
+                    let context = format!("{dtype} {shape:?}: {view:?} into {out:?}");
+                    check_out(add::DEF, &[x, y], &z, &context);
+                }
+            }
+        }
+    }
+}
+
 /// Sums of small whole numbers are exact in any order.
 #[test]
 fn sums_over_broadcast_axes_agree() {

@@ -97,9 +97,10 @@ fn every_op_compiles_for_the_dtypes_that_it_takes() {
 /// The plan of `op` on operands of this dtype, the first of them under this view.
 fn plan(op: &'static OpDef, dtype: DType, view: View) -> Result<Plan> {
     let mut metas = Vec::new();
-    for param in op.params {
-        let view = if metas.is_empty() { view } else { View::Contiguous };
-        metas.push(meta(param, dtype, view.layout(&[24, 36])?));
+    for (position, param) in op.params.iter().enumerate() {
+        let view = if position == 0 { view } else { View::Contiguous };
+        let shape: &[usize] = if op.is_one_value(position) { &[] } else { &[24, 36] };
+        metas.push(meta(param, dtype, view.layout(shape)?));
     }
     let arguments: Vec<Argument<'_>> = op
         .params

@@ -1,4 +1,5 @@
 //! Traced and fused functions give what eager calls give, bit for bit, for sizes they were not traced with.
+#![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
 use gems_ops::prelude::*;
 use gems_runtime::layout::Layout;

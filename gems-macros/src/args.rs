@@ -14,9 +14,9 @@ use crate::dtype::{Category, DType};
 use crate::errors::{Errors, choices};
 
 /// Options of `#[pointwise_dynamic]`.
-const OPTIONS: [&str; 13] = [
+const OPTIONS: [&str; 14] = [
     "promote", "compute", "dtypes", "accepts", "numbers", "outputs", "like", "vote", "casts", "check",
-    "name", "grad", "crate",
+    "complex", "name", "grad", "crate",
 ];
 /// Options of `#[device_fn]`.
 const DEVICE_OPTIONS: [&str; 2] = ["grad", "crate"];
@@ -42,8 +42,10 @@ pub(crate) struct Args {
     pub(crate) vote: Option<Vec<Ident>>,
     /// Whether `casts = freely` stands there.
     pub(crate) casts_freely: bool,
-    /// A function that refuses numbers.
+    /// A function that refuses arguments.
     pub(crate) check: Option<syn::Path>,
+    /// The op for complex operands.
+    pub(crate) complex: Option<syn::Path>,
     pub(crate) name: Option<syn::LitStr>,
     pub(crate) outputs: Option<Vec<Ident>>,
     /// Pairs of output and parameter.
@@ -217,6 +219,9 @@ impl Args {
             "casts" => self.casts_freely = value(input, &option, "freely", parse_casts)?,
             "check" => {
                 self.check = Some(value(input, &option, "path::to::function", syn::Path::parse_mod_style)?)
+            }
+            "complex" => {
+                self.complex = Some(value(input, &option, "path::to::op", syn::Path::parse_mod_style)?)
             }
             "name" => self.name = Some(value(input, &option, "\"where\"", |input| input.parse())?),
             "outputs" => self.outputs = Some(list(input, &option, "mantissa, exponent", parse_name)?),
@@ -471,6 +476,7 @@ mod tests {
             accepts(mask = bool | u8),
             outputs(a, b),
             like(a = x),
+            complex = of_pairs,
             compute = storage,
             crate = my::gems
         );
@@ -482,6 +488,7 @@ mod tests {
         assert_eq!(args.accepts[0].1.len(), 2);
         assert_eq!(args.outputs.unwrap().len(), 2);
         assert_eq!(args.like.len(), 1);
+        assert!(args.complex.unwrap().is_ident("of_pairs"));
         assert!(args.compute_storage.is_some() && args.krate.is_some());
     }
 

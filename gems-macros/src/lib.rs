@@ -41,7 +41,8 @@ use proc_macro::TokenStream;
 /// | `like(out = x)` | this result has the dtype of `x`, whatever the common dtype is | the dtype of the promotion |
 /// | `vote(x, y)` | tensors that decide the memory format of results, in order | all, in order |
 /// | `casts = freely` | given outputs may have any dtype | as promotion allows |
-/// | `check = path` | a function that refuses numbers before anything is planned | every number is taken |
+/// | `check = path` | a function that refuses arguments before anything is planned | every argument is taken |
+/// | `complex = path` | the op that serves complex operands, where they need another formula | the function itself |
 /// | `name = "where"` | the name in texts and registries | the function's |
 /// | `crate = path` | where gems is | found in `Cargo.toml` |
 ///

@@ -32,8 +32,10 @@ pub(crate) struct Schema {
     /// Parameters that vote on the layout of results.
     pub(crate) vote: Vec<usize>,
     pub(crate) casts_freely: bool,
-    /// A function that refuses numbers.
+    /// A function that refuses arguments.
     pub(crate) check: Option<syn::Path>,
+    /// The op for complex operands.
+    pub(crate) complex: Option<syn::Path>,
     pub(crate) outputs: Vec<Output>,
 }
 
@@ -57,6 +59,10 @@ impl Schema {
         if let Some(bound) = bound {
             instances = instances.iter().filter(|dtype| bound.has(*dtype)).collect();
         }
+        // The complex form computes what it adds.
+        let added =
+            DType::all().filter(|dtype| args.complex.is_some() && dtype.category() == Category::Complex);
+        let dtypes = dtypes.iter().chain(added).collect();
         let schema = Schema {
             name: args.name.as_ref().map_or_else(|| plain_name(signature), syn::LitStr::value),
             kind,
@@ -69,6 +75,7 @@ impl Schema {
             vote: vote(args, signature, errors),
             casts_freely: args.casts_freely,
             check: args.check.clone(),
+            complex: args.complex.clone(),
             outputs: outputs(args, signature, errors),
         };
         has_a_tensor(signature, errors);

@@ -1,4 +1,5 @@
 //! The pointwise part of a transformer's MLP, traced and fused: the graph, what was joined, and the CUDA it became.
+#![expect(clippy::print_stdout, reason = "the example shows what it does")]
 
 use gems_ops::prelude::*;
 

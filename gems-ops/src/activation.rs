@@ -5,6 +5,7 @@
 use crate::arithmetic::along;
 use crate::check::{self, bounds_in_order, last_is_a_probability, last_is_not_negative};
 use crate::prelude::*;
+use gems_runtime::op::Seen;
 
 /// x where it is positive, else +0; NaN stays NaN.
 ///
@@ -63,7 +64,7 @@ pub fn prelu_kernel<T: Float>(input: T, weight: T) -> T {
 /// Matches `torch.nn.functional.prelu`; dtypes promote here.
 ///
 /// # Errors
-/// `Shape` if the weight has another number of elements; else as [`prelu_kernel`].
+/// `Shape` if the weight has another number of elements; else as [`prelu_kernel()`].
 pub fn prelu<B: Buffer>(input: &B, weight: &B) -> Result<B> {
     if weight.shape().iter().product::<usize>() == 1 {
         return prelu_kernel(input, &weight.squeeze_all());
@@ -81,8 +82,8 @@ pub fn rrelu<T: Float>(input: T, #[param] lower: T, #[param] upper: T) -> T {
 }
 
 /// The noise's slopes are in order.
-fn slopes_in_order(numbers: &[Option<Scalar>], common: DType) -> Result<()> {
-    numbers.get(1..).map_or(Ok(()), |numbers| bounds_in_order(numbers, common))
+fn slopes_in_order(arguments: &[Seen], common: DType) -> Result<()> {
+    arguments.get(1..).map_or(Ok(()), |arguments| bounds_in_order(arguments, common))
 }
 
 /// In training: x where it is positive, else x·noise; the noise is uniform in [lower, upper). Else as [`rrelu`].
@@ -109,8 +110,8 @@ pub fn elu<T: Float>(input: T, #[param] alpha: T, #[param] scale: T, #[param] in
 }
 
 /// The last number is a divisor.
-fn alpha_is_not_zero(numbers: &[Option<Scalar>], _: DType) -> Result<()> {
-    match check::number(numbers, 1) {
+fn alpha_is_not_zero(arguments: &[Seen], _: DType) -> Result<()> {
+    match check::number(arguments, 1) {
         Some(0.0) => check::refuse("`alpha` = 0 divides x; pass another number"),
         _ => Ok(()),
     }
@@ -132,13 +133,24 @@ pub fn selu<T: Float>(input: T) -> T {
     elu::scalar(input, 1.6732632423543772, 1.0507009873554805, 1.0)
 }
 
+/// erfc(−x/√2), with the argument's rounding taken back where it would count: erfc(t + δ) ≈ erfc(t)·(1 − 2tδ).
+#[device_fn]
+fn twice_normal_cdf<T: Float>(x: T) -> T {
+    let root = T::FRAC_1_SQRT_2;
+    let t = -x * root;
+    let tail = t.erfc();
+    let rest = (-root).mul_add(root, 0.5) * root;
+    let delta = (-x).mul_add(root, -t) - x * rest;
+    if t > 1 && t.is_finite() { tail * (1 - 2 * t * delta) } else { tail }
+}
+
 /// x·Φ(x) with the normal distribution Φ; −∞ → −0.
 ///
 /// Computed as ½x·erfc(−x/√2), which keeps the negative tail. Matches `torch.nn.functional.gelu`, but for −∞ (NaN
 /// there) and the tail (0 there).
 #[pointwise_dynamic(promote = default(input), grad(backward = gelu_backward::scalar, order = 2))]
 pub fn gelu<T: Float>(input: T) -> T {
-    let twice_cdf = (-input * T::FRAC_1_SQRT_2).erfc();
+    let twice_cdf = twice_normal_cdf(input);
     if twice_cdf == 0 { -0.0 } else { 0.5 * input * twice_cdf }
 }
 
@@ -154,11 +166,16 @@ pub fn gelu_tanh<T: Float>(input: T) -> T {
 
 /// x·σ(x); −∞ → −0.
 ///
-/// Matches `torch.nn.functional.silu` on real dtypes, but for −∞ (NaN there).
-#[pointwise_dynamic(promote = default(input), grad(backward = silu_backward::scalar, order = 2))]
+/// Matches `torch.nn.functional.silu`, but for −∞ (NaN there).
+#[pointwise_dynamic(promote = default(input), complex = silu_complex, grad(backward = silu_backward::scalar, order = 2))]
 pub fn silu<T: Float>(input: T) -> T {
     let decay = (-input.abs()).exp();
     if input < 0 { if decay == 0 { -0.0 } else { input * decay / (1 + decay) } } else { input / (1 + decay) }
+}
+
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "silu")]
+fn silu_complex<T: Analytic>(input: T) -> T {
+    input * sigmoid_complex::scalar(input)
 }
 
 /// x·tanh(softplus(x)); −∞ → −0.
@@ -189,13 +206,15 @@ pub fn softplus<T: Float>(input: T, #[param] beta: T, #[param] threshold: T) -> 
 
 /// x/(1 + |x|); ±∞ → ±1. Integers become floats first.
 ///
-/// Matches `torch.nn.functional.softsign` on real dtypes, but for ±∞ (NaN there).
-#[pointwise_dynamic(
-    promote = int_to_float(input), dtypes(int, float),
-    grad(backward = crate::slope::of_softsign)
-)]
+/// Matches `torch.nn.functional.softsign`, but for ±∞ (NaN there).
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float), complex = softsign_complex, grad(backward = crate::slope::of_softsign))]
 pub fn softsign<T: Float>(input: T) -> T {
     if input.is_infinite() { (1.0).copysign(input) } else { input / (1 + input.abs()) }
+}
+
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "softsign")]
+fn softsign_complex<T: Analytic>(input: T) -> T {
+    input / (1 + input.abs() as T)
 }
 
 /// x·cosh x − sinh x for |x| < 1: its power series, in which nothing cancels.
@@ -224,13 +243,15 @@ fn tanh_gap<T: Float>(x: T) -> T {
 
 /// x − tanh x, accurate near 0. Integers become floats first.
 ///
-/// Matches `torch.nn.functional.tanhshrink` on real dtypes, which cancels near 0.
-#[pointwise_dynamic(
-    promote = int_to_float(input), dtypes(int, float),
-    grad(backward = crate::slope::of_tanhshrink)
-)]
+/// Matches `torch.nn.functional.tanhshrink`, which cancels near 0.
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float), complex = tanhshrink_complex, grad(backward = crate::slope::of_tanhshrink))]
 pub fn tanhshrink<T: Float>(input: T) -> T {
     if input.abs() < 1 { tanh_gap(input) / input.cosh() } else { input - input.tanh() }
+}
+
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "tanhshrink")]
+fn tanhshrink_complex<T: Analytic>(input: T) -> T {
+    input - input.tanh()
 }
 
 /// x moved toward 0 by λ, at most to 0.
@@ -324,7 +345,12 @@ mod tests {
 
     #[test]
     fn negative_tails_are_kept() {
-        assert!((gelu::scalar(-6.0f32) / -5.919_526e-9 - 1.0).abs() < 1e-5);
+        for x in [-1.3f32, -2.9, -4.7, -6.0, -9.1, -11.3, -12.9] {
+            let want = gelu::scalar(f64::from(x));
+            assert!((f64::from(gelu::scalar(x)) / want - 1.0).abs() < 2.5e-7, "{x}");
+        }
+        assert!((gelu::scalar(-6.0f64) / -5.919_525_870_226_189e-9 - 1.0).abs() < 1e-15);
+        assert!((gelu::scalar(-20.0f64) / -5.507_248_237_212_467e-88 - 1.0).abs() < 1e-15);
         assert!((mish::scalar(-40.0f64) / (-40.0 * (-40.0f64).exp()) - 1.0).abs() < 1e-15);
     }
 

@@ -2,9 +2,9 @@
 //!
 //! Every written operation is rounded on its own, in the computation dtype; only `mul_add` is fused. Integers wrap.
 
-use crate::check::bool_factor_for_bool;
+use crate::check::{bool_factor_for_bool, no_bool, no_bool_at_all};
 use crate::prelude::*;
-use gems_runtime::op::Operand;
+use gems_runtime::op::{Operand, Seen};
 
 /// x + y. Integers wrap; bool: or.
 ///
@@ -27,11 +27,11 @@ pub fn add_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     input + alpha * other
 }
 
-/// x − y. Integers wrap, unsigned ones too.
+/// x − y. Integers wrap, unsigned ones too; bool buffers are refused.
 ///
 /// Matches `torch.sub` without `alpha`.
 #[doc(alias = "subtract")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float, complex), grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float, complex), check = no_bool, grad)]
 pub fn sub<T: Number>(input: T, other: T) -> T {
     input - other
 }
@@ -40,20 +40,18 @@ pub fn sub<T: Number>(input: T, other: T) -> T {
 ///
 /// Matches `torch.sub(…, alpha=…)`.
 #[pointwise_dynamic(
-    promote = default(input, other), dtypes(int, float, complex), check = bool_factor_for_bool,
-    grad
+    promote = default(input, other), dtypes(int, float, complex), check = no_bool_at_all, grad
 )]
 pub fn sub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     input - alpha * other
 }
 
-/// y − x. Integers wrap, unsigned ones too.
+/// y − x. Integers wrap, unsigned ones too; bool buffers are refused.
 ///
 /// Matches `torch.rsub` without `alpha`.
 #[doc(alias = "__rsub__")]
 #[pointwise_dynamic(
-    promote = default(input, other), dtypes(int, float, complex), vote(other, input),
-    grad
+    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = no_bool, grad
 )]
 pub fn rsub<T: Number>(input: T, other: T) -> T {
     other - input
@@ -63,8 +61,7 @@ pub fn rsub<T: Number>(input: T, other: T) -> T {
 ///
 /// Matches `torch.rsub(…, alpha=…)`.
 #[pointwise_dynamic(
-    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = bool_factor_for_bool,
-    grad
+    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = no_bool_at_all, grad
 )]
 pub fn rsub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     other - alpha * input
@@ -131,9 +128,14 @@ pub fn remainder<T: Real>(input: T, other: T) -> T {
 ///
 /// Matches `torch.neg`.
 #[doc(alias = "negative")]
-#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float), grad)]
+#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float), complex = neg_complex, grad)]
 pub fn neg<T: Bits>(input: T) -> T {
     input.neg()
+}
+
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "neg")]
+fn neg_complex<T: Number>(input: T) -> T {
+    -input
 }
 
 /// A copy of x.
@@ -177,12 +179,23 @@ pub fn sign<T: Real>(input: T) -> T {
     }
 }
 
-/// The sign of a real number, as [`sign`].
+/// The sign of a real number, as [`sign`]; the number of magnitude 1 with the angle of a complex one, 0 for 0.
 ///
-/// Matches `torch.sgn` on real dtypes.
-#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float), grad(zero))]
+/// Matches `torch.sgn`.
+#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float), complex = sgn_complex, grad(zero))]
 pub fn sgn<T: Real>(input: T) -> T {
     sign::scalar(input)
+}
+
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sgn")]
+fn sgn_complex<T: Number>(input: T) -> T {
+    let greatest = input.re().abs().max(input.im().abs());
+    if greatest == 0 {
+        0
+    } else {
+        let scaled = input / greatest as T;
+        scaled / scaled.abs() as T
+    }
 }
 
 /// x·x. Integers wrap; bool gives i64.
@@ -204,10 +217,21 @@ pub fn addcmul<T: Number>(input: T, tensor1: T, tensor2: T, #[param] value: T) -
     input + value * tensor1 * tensor2
 }
 
-/// x + (value·a)/b, every step rounded.
+/// The dividend or the divisor is a float or complex.
+fn no_integer_quotient(arguments: &[Seen], _: DType) -> Result<()> {
+    let is_whole = |argument: &Seen| argument.dtype() == DType::Bool || argument.dtype().is_int();
+    if arguments.iter().skip(1).take(2).all(is_whole) {
+        let message = "`tensor1` and `tensor2` are integers, whose quotient is none; convert one to a float";
+        return Err(Error::new(ErrorKind::DType, message));
+    }
+    Ok(())
+}
+
+/// x + (value·a)/b, every step rounded; integers are not divided by integers.
 ///
 /// Matches `torch.addcdiv`.
-#[pointwise_dynamic(promote = default(input, tensor1, tensor2), dtypes(float, complex), grad(order = 2))]
+#[pointwise_dynamic(
+    promote = default(input, tensor1, tensor2), dtypes(float, complex), check = no_integer_quotient, grad(order = 2))]
 pub fn addcdiv<T: Analytic>(input: T, tensor1: T, tensor2: T, #[param] value: T) -> T {
     input + value * tensor1 / tensor2
 }
@@ -253,7 +277,7 @@ pub fn addr_kernel<T: Number>(input: T, vec1: T, vec2: T, #[param] beta: T, #[pa
 /// Matches `torch.addr`.
 ///
 /// # Errors
-/// `Shape` unless `vec1` and `vec2` are vectors; else as [`addr_kernel`].
+/// `Shape` unless `vec1` and `vec2` are vectors; else as [`addr_kernel()`].
 pub fn addr<B: Buffer>(
     input: &B,
     vec1: &B,
@@ -312,12 +336,16 @@ pub fn lcm<T: Int>(input: T, other: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.ldexp`, which overflows on the way.
 #[pointwise_dynamic(
-    promote = int_to_float(input, other), dtypes(bool, int, float),
-    grad(backward = crate::slope::of_ldexp)
+    promote = int_to_float(input, other), dtypes(bool, int, float), complex = ldexp_complex, grad(backward = crate::slope::of_ldexp)
 )]
 pub fn ldexp<T: Float>(input: T, other: T) -> T {
     let whole = other.is_finite() && other == other.trunc();
     if whole { input.ldexp(other as i32) } else { input * other.exp2() }
+}
+
+#[pointwise_dynamic(promote = default(input, other), dtypes(complex), name = "ldexp")]
+fn ldexp_complex<T: Analytic>(input: T, other: T) -> T {
+    input * other.exp2()
 }
 
 /// |x| with the sign bit of y as stored, that of NaN and −0 too.
@@ -367,7 +395,7 @@ pub fn batch_norm_elemt_kernel<T: Float>(input: T, weight: T, bias: T, mean: T, 
 /// Matches `torch.batch_norm_elemt`.
 ///
 /// # Errors
-/// `Shape` if x has no axis 1 or a vector does not have its size; else as [`batch_norm_elemt_kernel`].
+/// `Shape` if x has no axis 1 or a vector does not have its size; else as [`batch_norm_elemt_kernel()`].
 pub fn batch_norm_elemt<B: Buffer>(
     input: &B,
     weight: Option<&B>,

@@ -5,6 +5,7 @@
 
 use crate::check;
 use crate::prelude::*;
+use gems_runtime::op::Seen;
 
 /// x = y; false for NaN; −0 = 0.
 ///
@@ -60,9 +61,9 @@ pub fn ge<T: Real>(input: T, other: T) -> bool {
 }
 
 /// Tolerances are not negative.
-fn tolerances(numbers: &[Option<Scalar>], _: DType) -> Result<()> {
+fn tolerances(arguments: &[Seen], _: DType) -> Result<()> {
     for (position, name) in [(2, "rtol"), (3, "atol")] {
-        if let Some(tolerance) = check::number(numbers, position)
+        if let Some(tolerance) = check::number(arguments, position)
             && (tolerance.is_nan() || tolerance < 0.0)
         {
             return check::refuse(format!("`{name}` = {tolerance} is negative or NaN; pass 0 or more"));
@@ -76,7 +77,9 @@ fn tolerances(numbers: &[Option<Scalar>], _: DType) -> Result<()> {
 /// The difference of integers is exact; differences are compared in f64.
 ///
 /// Matches `torch.isclose`; dtypes promote here.
-#[pointwise_dynamic(promote = always_bool(input, other), dtypes(bool, int, float), check = tolerances)]
+#[pointwise_dynamic(
+    promote = always_bool(input, other), dtypes(bool, int, float), check = tolerances, complex = isclose_complex
+)]
 pub fn isclose<T: Real>(
     input: T,
     other: T,
@@ -92,6 +95,21 @@ pub fn isclose<T: Real>(
     input == other || near || equal_nan && input.is_nan() && other.is_nan()
 }
 
+#[pointwise_dynamic(
+    promote = always_bool(input, other), dtypes(complex), check = tolerances, name = "isclose"
+)]
+fn isclose_complex<T: Number>(
+    input: T,
+    other: T,
+    #[param] rtol: f64,
+    #[param] atol: f64,
+    #[param] equal_nan: bool,
+) -> bool {
+    let distance = (input - other).abs() as f64;
+    let near = distance <= atol + (rtol * other.abs() as f64).abs() && distance < f64::INFINITY;
+    input == other || near || equal_nan && input != input && other != other
+}
+
 /// x is NaN; complex: either part is.
 ///
 /// Matches `torch.isnan`.
@@ -100,20 +118,33 @@ pub fn isnan<T: Number>(input: T) -> bool {
     input != input
 }
 
-/// x is ∞ or −∞.
+/// x is ∞ or −∞; complex: either part is.
 ///
 /// Matches `torch.isinf`.
-#[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float), complex = isinf_complex)]
 pub fn isinf<T: Real>(input: T) -> bool {
     input > T::MAX || input < T::MIN
 }
 
-/// x is neither infinite nor NaN.
+#[pointwise_dynamic(promote = always_bool(input), dtypes(complex), name = "isinf")]
+fn isinf_complex<T: Number>(input: T) -> bool {
+    let (re, im) = (input.re(), input.im());
+    // ∞ − ∞ is NaN.
+    re == re && re - re != 0 || im == im && im - im != 0
+}
+
+/// x is neither infinite nor NaN; complex: both parts are.
 ///
 /// Matches `torch.isfinite`.
-#[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float), complex = isfinite_complex)]
 pub fn isfinite<T: Real>(input: T) -> bool {
     T::MIN <= input && input <= T::MAX
+}
+
+#[pointwise_dynamic(promote = always_bool(input), dtypes(complex), name = "isfinite")]
+fn isfinite_complex<T: Number>(input: T) -> bool {
+    let (re, im) = (input.re(), input.im());
+    re - re == 0 && im - im == 0
 }
 
 /// x is ∞.
@@ -132,13 +163,12 @@ pub fn isneginf<T: Real>(input: T) -> bool {
     input < T::MIN
 }
 
-/// True: a number of a real dtype has no imaginary part.
+/// The imaginary part is 0: true for every number of a real dtype, NaN too.
 ///
-/// Matches `torch.isreal` on real dtypes.
-#[expect(unused_variables, reason = "the answer follows from the dtype")]
-#[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float))]
-pub fn isreal<T: Real>(input: T) -> bool {
-    true
+/// Matches `torch.isreal`.
+#[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float, complex))]
+pub fn isreal<T: Number>(input: T) -> bool {
+    input.im() == 0
 }
 
 /// The sign bit of a float as stored, that of NaN and −0 too; x < 0 for an integer.

@@ -127,6 +127,51 @@ mod tests {
         assert_eq!(conj_physical::scalar(Complex::new(1.0f32, 2.0)), Complex::new(1.0, -2.0));
     }
 
+    /// The only element of the result of `op` on z.
+    #[track_caller]
+    fn at(op: impl Fn(&StridedBuffer) -> Result<StridedBuffer>, z: Complex<f64>) -> Complex<f64> {
+        let z = StridedBuffer::from_vec(vec![z], &[1]).unwrap();
+        op(&z).unwrap().to_vec::<Complex<f64>>().unwrap()[0]
+    }
+
+    #[test]
+    fn ops_with_a_complex_form_choose_it_by_dtype() {
+        let z = Complex::new(0.5, -1.25);
+        let close =
+            |got: Complex<f64>, want: Complex<f64>| assert!((got - want).norm() < 1e-15, "{got} {want}");
+        close(at(|z| neg(z), z), -z);
+        close(at(|z| sgn(z), z), z / z.norm());
+        close(at(|z| sgn(z), Complex::new(0.0, -1e308)), Complex::new(0.0, -1.0));
+        close(at(|z| sgn(z), Complex::new(0.0, 0.0)), Complex::new(0.0, 0.0));
+        for z in [z, -z] {
+            close(at(|z| sigmoid(z), z), 1.0 / (1.0 + (-z).exp()));
+            close(at(|z| silu(z), z), z / (1.0 + (-z).exp()));
+        }
+        close(at(|z| softsign(z), z), z / (1.0 + z.norm()));
+        close(at(|z| tanhshrink(z), z), z - z.tanh());
+        let turned = z * std::f64::consts::PI;
+        close(at(|z| sinc(z), z), turned.sin() / turned);
+        close(at(|z| ldexp(z, 3), z), z * 8.0);
+        close(at(|z| logaddexp(z, z), z), z + 2f64.ln());
+        close(at(|z| logaddexp(z, 0), z), (z.exp() + 1.0).ln());
+        assert_eq!(at(|z| sigmoid(z), Complex::new(-1e4, 1.0)), Complex::new(0.0, 0.0));
+        let mut in_place = StridedBuffer::from_vec(vec![z], &[1]).unwrap();
+        neg::inplace(&mut in_place).unwrap();
+        assert_eq!(in_place.to_vec::<Complex<f64>>().unwrap(), [-z]);
+    }
+
+    #[test]
+    fn parts_decide_what_is_infinite() {
+        let z = [Complex::new(1.0f32, f32::INFINITY), Complex::new(f32::NAN, 0.0), Complex::new(2.0, 0.0)];
+        let z = StridedBuffer::from_slice(&z, &[3]).unwrap();
+        let truth = |result: Result<StridedBuffer>| result.unwrap().to_vec::<bool>().unwrap();
+        assert_eq!(truth(isinf(&z)), [true, false, false]);
+        assert_eq!(truth(isfinite(&z)), [false, false, true]);
+        assert_eq!(truth(isreal(&z)), [false, true, true]);
+        assert_eq!(truth(isclose(&z, &z, 0.0, 0.0, false)), [true, false, true]);
+        assert_eq!(truth(isclose(&z, &z, 0.0, 0.0, true)), [true, true, true]);
+    }
+
     #[test]
     fn polar_multiplies_out() {
         assert_eq!(polar::scalar(-2.0f64, 0.0), Complex::new(-2.0, 0.0));

@@ -3,7 +3,7 @@
 use crate::arithmetic::along;
 use crate::check::{bounds_in_order, last_fits};
 use crate::prelude::*;
-use gems_runtime::op::Operand;
+use gems_runtime::op::{Operand, Seen};
 
 /// The same values in a new buffer, or in a given one of any dtype.
 ///
@@ -18,7 +18,7 @@ pub fn copy<T: Element>(input: T) -> T {
     input
 }
 
-/// The values of `input` in another dtype, converted as [`copy`] does.
+/// The values of `input` in another dtype, converted as [`copy()`] does.
 ///
 /// Matches `torch.Tensor.to(dtype)`.
 ///
@@ -38,11 +38,20 @@ fn in_dtype<B: Buffer>(
     outputs.pop().ok_or_else(|| Error::new(ErrorKind::Unsupported, "the op has no result").in_op(op.name))
 }
 
-/// `value` in every element; it must fit the dtype of `input`.
+/// The last argument is a number that fits or a buffer without axes.
+fn last_is_one_value(arguments: &[Seen], common: DType) -> Result<()> {
+    if let Some(Seen::Buffer { rank: 1.., .. }) = arguments.last() {
+        let message = "`value` has axes; pass a number or a buffer without axes";
+        return Err(Error::new(ErrorKind::Shape, message));
+    }
+    last_fits(arguments, common)
+}
+
+/// `value` in every element; a number must fit the dtype of `input`, a buffer must have no axes.
 ///
 /// Matches `torch.fill`.
 #[expect(unused_variables, reason = "`input` gives shape and dtype")]
-#[pointwise_dynamic(promote = no_opmath(input), check = last_fits, vote(input), grad)]
+#[pointwise_dynamic(promote = no_opmath(input), check = last_is_one_value, vote(input), grad)]
 pub fn fill<T: Element>(input: T, value: T) -> T {
     value
 }
@@ -80,13 +89,10 @@ pub fn where_<T: Element>(condition: bool, input: T, other: T) -> T {
     if condition { input } else { other }
 }
 
-/// `value` where the mask is true, else x; it must fit the dtype of `input`.
+/// `value` where the mask is true, else x; a number must fit the dtype of `input`, a buffer must have no axes.
 ///
 /// Matches `torch.masked_fill`.
-#[pointwise_dynamic(
-    promote = no_opmath(input), check = last_fits, accepts(mask = bool), vote(input, mask),
-    grad
-)]
+#[pointwise_dynamic(promote = no_opmath(input), check = last_is_one_value, accepts(mask = bool), vote(input, mask), grad)]
 pub fn masked_fill<T: Element>(input: T, mask: bool, value: T) -> T {
     if mask { value } else { input }
 }
@@ -158,16 +164,16 @@ pub fn fake_quantize_per_tensor_affine<T: Float>(
 }
 
 /// The bounds of steps are in order.
-pub(crate) fn quantization_range(numbers: &[Option<Scalar>], common: DType) -> Result<()> {
-    numbers.get(2..).map_or(Ok(()), |numbers| bounds_in_order(numbers, common))
+pub(crate) fn quantization_range(arguments: &[Seen], common: DType) -> Result<()> {
+    arguments.get(2..).map_or(Ok(()), |arguments| bounds_in_order(arguments, common))
 }
 
-/// [`fake_quantize_per_tensor_affine`] with a scale and a zero point for each index of an axis.
+/// [`fake_quantize_per_tensor_affine()`] with a scale and a zero point for each index of an axis.
 ///
 /// Matches `torch.fake_quantize_per_channel_affine`.
 ///
 /// # Errors
-/// `Shape` if a vector does not have the size of the axis; else as [`fake_quantize_per_tensor_affine`].
+/// `Shape` if a vector does not have the size of the axis; else as [`fake_quantize_per_tensor_affine()`].
 pub fn fake_quantize_per_channel_affine<B: Buffer>(
     input: &B,
     scale: &B,
@@ -200,7 +206,7 @@ pub fn fake_quantize_learnable_per_tensor_affine<T: Float>(
     fake_quantize_per_tensor_affine::scalar(input, scale, zero_point, quant_min, quant_max)
 }
 
-/// [`fake_quantize_learnable_per_tensor_affine`] with a scale and a zero point for each index of an axis.
+/// [`fake_quantize_learnable_per_tensor_affine()`] with a scale and a zero point for each index of an axis.
 ///
 /// Matches `torch._fake_quantize_learnable_per_channel_affine`.
 ///
@@ -259,7 +265,7 @@ pub fn quantize_per_tensor_i32<T: Float>(input: T, #[param] scale: T, #[param] z
 /// Matches the integers of `torch.quantize_per_tensor`.
 ///
 /// # Errors
-/// `DType` for another dtype of the result; else as [`quantize_per_tensor_u8`].
+/// `DType` for another dtype of the result; else as [`quantize_per_tensor_u8()`].
 pub fn quantize_per_tensor<B: Buffer>(input: &B, scale: f64, zero_point: i32, dtype: DType) -> Result<B> {
     match dtype {
         DType::U8 => quantize_per_tensor_u8(input, scale, zero_point),
@@ -331,8 +337,8 @@ pub fn fake_quantize_learnable_per_tensor_affine_backward<T: Float>(
 }
 
 /// The bounds of steps are in order.
-fn learnable_range(numbers: &[Option<Scalar>], common: DType) -> Result<()> {
-    numbers.get(3..).map_or(Ok(()), |numbers| bounds_in_order(numbers, common))
+fn learnable_range(arguments: &[Seen], common: DType) -> Result<()> {
+    arguments.get(3..).map_or(Ok(()), |arguments| bounds_in_order(arguments, common))
 }
 
 #[cfg(test)]

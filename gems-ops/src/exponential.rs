@@ -63,14 +63,21 @@ pub fn log1p<T: Analytic>(input: T) -> T {
 
 /// ln(eˣ + eʸ) without overflow; equal infinities stay.
 ///
-/// Matches `torch.logaddexp` on real dtypes.
-#[pointwise_dynamic(promote = default(input, other), grad(backward = crate::slope::of_logaddexp))]
+/// Matches `torch.logaddexp`.
+#[pointwise_dynamic(promote = default(input, other), complex = logaddexp_complex, grad(backward = crate::slope::of_logaddexp))]
 pub fn logaddexp<T: Float>(input: T, other: T) -> T {
     if input == other {
         input + T::LN_2
     } else {
         input.maximum(other) + (-(input - other).abs()).exp().ln_1p()
     }
+}
+
+#[pointwise_dynamic(promote = default(input, other), dtypes(complex), name = "logaddexp")]
+fn logaddexp_complex<T: Analytic>(input: T, other: T) -> T {
+    let is_greater = input.re() > other.re();
+    let (greater, less) = if is_greater { (input, other) } else { (other, input) };
+    if input == other { input + 0.6931471805599453 } else { greater + (less - greater).exp().ln_1p() }
 }
 
 /// log₂(2ˣ + 2ʸ) without overflow; equal infinities stay.
@@ -157,15 +164,19 @@ pub fn logit_eps<T: Float>(input: T, #[param] eps: T) -> T {
 
 /// 1 / (1 + e⁻ˣ), accurate in both tails.
 ///
-/// Matches `torch.sigmoid` on real dtypes.
+/// Matches `torch.sigmoid`.
 #[doc(alias = "special_expit")]
-#[pointwise_dynamic(
-    promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = crate::slope::of_sigmoid, order = 2)
-)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), complex = sigmoid_complex, grad(backward = crate::slope::of_sigmoid, order = 2))]
 pub fn sigmoid<T: Float>(input: T) -> T {
     let decay = (-input.abs()).exp();
     if input < 0 { decay / (1 + decay) } else { 1 / (1 + decay) }
+}
+
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sigmoid")]
+pub(crate) fn sigmoid_complex<T: Analytic>(input: T) -> T {
+    let is_left = input.re() < 0;
+    let decay = (if is_left { input } else { -input }).exp();
+    (if is_left { decay } else { 1 }) / (1 + decay)
 }
 
 // Gradients under PyTorch's names.

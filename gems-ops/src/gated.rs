@@ -83,7 +83,7 @@ pub fn apply_repetition_penalties_kernel<T: Float>(
 /// In place: [`apply_repetition_penalties_kernel::inplace`]. Matches FlagGems' `apply_repetition_penalties`.
 ///
 /// # Errors
-/// `Shape` unless the penalties are a vector; else as [`apply_repetition_penalties_kernel`].
+/// `Shape` unless the penalties are a vector; else as [`apply_repetition_penalties_kernel()`].
 pub fn apply_repetition_penalties<B: Buffer>(
     logits: &B,
     prompt_mask: &B,
@@ -100,7 +100,7 @@ pub fn apply_repetition_penalties<B: Buffer>(
 /// Matches FlagGems' `beam_search_score`.
 ///
 /// # Errors
-/// `Shape` unless the scores are a vector; else as [`add`].
+/// `Shape` unless the scores are a vector; else as [`add()`].
 pub fn beam_search_score<B: Buffer>(log_probs: &B, beam_scores: &B) -> Result<B> {
     let scores = column(beam_scores).map_err(|error| error.in_op("beam_search_score"))?;
     add(log_probs, &scores)
@@ -120,7 +120,7 @@ fn column<B: Buffer>(vector: &B) -> Result<B> {
 /// Matches `torch.nn.functional.glu`.
 ///
 /// # Errors
-/// `Shape` if the axis is out of range or of odd size; else as [`glu_kernel`].
+/// `Shape` if the axis is out of range or of odd size; else as [`glu_kernel()`].
 pub fn glu<B: Buffer>(input: &B, dim: isize) -> Result<B> {
     let (input, gate) = halves(input, dim, "glu")?;
     glu_kernel(&input, &gate)
@@ -129,7 +129,7 @@ pub fn glu<B: Buffer>(input: &B, dim: isize) -> Result<B> {
 /// silu of the first half of the last axis times the second.
 ///
 /// # Errors
-/// `Shape` if the last axis has an odd size; else as [`silu_and_mul`].
+/// `Shape` if the last axis has an odd size; else as [`silu_and_mul()`].
 pub fn swiglu<B: Buffer>(input: &B) -> Result<B> {
     let (x, y) = halves(input, -1, "swiglu")?;
     silu_and_mul(&x, &y)
@@ -138,7 +138,7 @@ pub fn swiglu<B: Buffer>(input: &B) -> Result<B> {
 /// gelu, in the tanh form, of the first half of the last axis times the second.
 ///
 /// # Errors
-/// `Shape` if the last axis has an odd size; else as [`gelu_tanh_and_mul`].
+/// `Shape` if the last axis has an odd size; else as [`gelu_tanh_and_mul()`].
 pub fn geglu<B: Buffer>(input: &B) -> Result<B> {
     let (x, y) = halves(input, -1, "geglu")?;
     gelu_tanh_and_mul(&x, &y)
@@ -147,7 +147,7 @@ pub fn geglu<B: Buffer>(input: &B) -> Result<B> {
 /// relu of the first half of the last axis times the second.
 ///
 /// # Errors
-/// `Shape` if the last axis has an odd size; else as [`relu_and_mul`].
+/// `Shape` if the last axis has an odd size; else as [`relu_and_mul()`].
 pub fn reglu<B: Buffer>(input: &B) -> Result<B> {
     let (x, y) = halves(input, -1, "reglu")?;
     relu_and_mul(&x, &y)

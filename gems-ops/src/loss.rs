@@ -2,6 +2,7 @@
 
 use crate::check;
 use crate::prelude::*;
+use gems_runtime::op::Seen;
 
 /// (x − t)².
 ///
@@ -46,8 +47,8 @@ pub fn smooth_l1_loss<T: Float>(input: T, target: T, #[param] beta: T) -> T {
 }
 
 /// `delta` is positive.
-fn positive_delta(numbers: &[Option<Scalar>], _: DType) -> Result<()> {
-    match check::number(numbers, 2) {
+fn positive_delta(arguments: &[Seen], _: DType) -> Result<()> {
+    match check::number(arguments, 2) {
         Some(delta) if delta.is_nan() || delta <= 0.0 => {
             check::refuse(format!("`delta` = {delta} is not positive; pass a number above 0"))
         }
@@ -197,8 +198,8 @@ pub fn poisson_nll_loss<T: Float>(
 }
 
 /// A variance is not negative.
-fn variance_is_not_negative(numbers: &[Option<Scalar>], _: DType) -> Result<()> {
-    match check::number(numbers, 2) {
+fn variance_is_not_negative(arguments: &[Seen], _: DType) -> Result<()> {
+    match check::number(arguments, 2) {
         Some(var) if var < 0.0 => check::refuse(format!("`var` = {var} is negative; pass 0 or more")),
         _ => Ok(()),
     }

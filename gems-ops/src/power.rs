@@ -1,6 +1,7 @@
 //! Powers and roots.
 
 use crate::prelude::*;
+use gems_runtime::op::Seen;
 
 /// The square root, correctly rounded; negative → NaN; −0 → −0.
 ///
@@ -19,9 +20,9 @@ pub fn rsqrt<T: Analytic>(input: T) -> T {
 }
 
 /// Integers have no negative power, unless it comes element by element.
-fn integer_exponent(numbers: &[Option<Scalar>], common: DType) -> Result<()> {
-    match numbers {
-        [_, Some(exponent @ Scalar::I64(..0))] if !common.is_float() && !common.is_complex() => {
+fn integer_exponent(arguments: &[Seen], common: DType) -> Result<()> {
+    match arguments {
+        [_, Seen::Number(exponent @ Scalar::I64(..0))] if !common.is_float() && !common.is_complex() => {
             let message = format!("exponent {exponent} has no integer power; convert the base to a float");
             Err(Error::new(ErrorKind::Value, message))
         }
@@ -73,6 +74,15 @@ mod tests {
         assert!(float_power(&x, 0.5).unwrap().to_vec::<f64>().unwrap()[1].is_nan());
         let negative = pow(&x, -1).unwrap_err();
         assert_eq!(negative.kind(), ErrorKind::Value);
+    }
+
+    #[test]
+    fn float_power_in_place_takes_f64_alone() {
+        let mut x = StridedBuffer::from_vec(vec![2.0f32], &[1]).unwrap();
+        assert_eq!(float_power::inplace(&mut x, 2).unwrap_err().kind(), ErrorKind::DType);
+        let mut x = StridedBuffer::from_vec(vec![2.0f64], &[1]).unwrap();
+        float_power::inplace(&mut x, 2).unwrap();
+        assert_eq!(x.to_vec::<f64>().unwrap(), [4.0]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use crate::check::{self, last_is_not_negative};
 use crate::prelude::*;
+use gems_runtime::op::Seen;
 
 /// Uniform in [from, to): u·(to − from) + from, and below `to` where that was rounded up.
 ///
@@ -38,8 +39,8 @@ pub fn log_normal_from<T: Float>(z: T, #[param] mean: T, #[param] std: T) -> T {
 }
 
 /// A rate is positive.
-fn rate_is_positive(numbers: &[Option<Scalar>], _: DType) -> Result<()> {
-    match check::number(numbers, 1) {
+fn rate_is_positive(arguments: &[Seen], _: DType) -> Result<()> {
+    match check::number(arguments, 1) {
         Some(rate) if rate.is_nan() || rate <= 0.0 => {
             check::refuse(format!("`lambd` = {rate} is not positive; pass a number above 0"))
         }

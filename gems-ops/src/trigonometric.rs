@@ -64,12 +64,9 @@ pub fn atan2<T: Float>(input: T, other: T) -> T {
 
 /// sin(πx)/(πx); 1 at 0, exactly 0 at the other whole numbers and at ±∞.
 ///
-/// Matches `torch.sinc` on real dtypes, which gives 4e−17 at whole numbers and NaN at ±∞.
+/// Matches `torch.sinc`, which gives 4e−17 at whole numbers and NaN at ±∞.
 #[doc(alias = "special_sinc")]
-#[pointwise_dynamic(
-    promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = crate::slope::of_sinc)
-)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), complex = sinc_complex, grad(backward = crate::slope::of_sinc))]
 pub fn sinc<T: Float>(input: T) -> T {
     if input == 0 {
         1
@@ -78,6 +75,12 @@ pub fn sinc<T: Float>(input: T) -> T {
     } else {
         input.sin_pi() / (T::PI * input)
     }
+}
+
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sinc")]
+fn sinc_complex<T: Analytic>(input: T) -> T {
+    let turned = 3.141592653589793 * input;
+    if input == 0 { 1 } else { turned.sin() / turned }
 }
 
 /// x·π/180.

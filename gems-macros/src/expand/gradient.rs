@@ -256,6 +256,7 @@ impl OpForm {
             vote: (0..params.len()).filter(|&i| !params[i].is_number).collect(),
             casts_freely: true,
             check: None,
+            complex: None,
             outputs,
         }
     }

@@ -117,6 +117,10 @@ pub(super) fn op_def(
         Some(path) => quote!(::core::option::Option::Some(#path)),
         None => quote!(::core::option::Option::None),
     };
+    let complex = match &schema.complex {
+        Some(path) => quote!(::core::option::Option::Some(#path::DEF)),
+        None => quote!(::core::option::Option::None),
+    };
     let cpu = cpu(signature, schema, &forms.formula, private);
     let vjp = match &forms.vjp {
         Some(vjp) => quote!(::core::option::Option::Some(#vjp)),
@@ -138,6 +142,7 @@ pub(super) fn op_def(
             vote: &[#(#vote),*],
             casts_freely: #casts_freely,
             check: #check,
+            complex: #complex,
             device: #device,
             cpu: #cpu,
             vjp: #vjp,
@@ -171,6 +176,7 @@ pub(super) fn op_def_stub(home: &Ident, n_outputs: usize, private: &TokenStream)
             vote: &[],
             casts_freely: false,
             check: ::core::option::Option::None,
+            complex: ::core::option::Option::None,
             device: #home::DEVICE,
             cpu: |_| ::core::option::Option::None,
             vjp: ::core::option::Option::None,

@@ -5,6 +5,7 @@
 
 use super::{slope, tables};
 use crate::prelude::*;
+use gems_runtime::op::Seen;
 
 /// ln |Γ(x)|: ∞ at 0, negative integers and ±∞.
 ///
@@ -29,8 +30,8 @@ pub fn digamma<T: Float>(input: T) -> T {
 }
 
 /// A derivative has an order from 0 on.
-fn derivative_order(numbers: &[Option<Scalar>], _: DType) -> Result<()> {
-    at_least("n", numbers.first(), 0)
+fn derivative_order(arguments: &[Seen], _: DType) -> Result<()> {
+    at_least("n", arguments.first(), 0)
 }
 
 /// The n-th derivative of ψ(x).
@@ -50,8 +51,8 @@ pub fn polygamma<T: Float>(#[param] n: i64, input: T) -> T {
 }
 
 /// A dimension is 1 or more.
-fn dimension(numbers: &[Option<Scalar>], _: DType) -> Result<()> {
-    at_least("p", numbers.get(1), 1)
+fn dimension(arguments: &[Seen], _: DType) -> Result<()> {
+    at_least("p", arguments.get(1), 1)
 }
 
 /// ¼p(p−1)·ln π + Σ ln |Γ(x − ½(j−1))| over j = 1 to p.
@@ -68,9 +69,9 @@ pub fn mvlgamma<T: Float>(input: T, #[param] p: i64) -> T {
     mvlgamma_f64(input as f64, p) as T
 }
 
-fn at_least(name: &str, number: Option<&Option<Scalar>>, least: i64) -> Result<()> {
-    match number {
-        Some(Some(number)) if number.to_f64() < least as f64 => {
+fn at_least(name: &str, argument: Option<&Seen>, least: i64) -> Result<()> {
+    match argument {
+        Some(Seen::Number(number)) if number.to_f64() < least as f64 => {
             let message = format!("`{name}` is {number}; it must be {least} or more");
             Err(Error::new(ErrorKind::Value, message))
         }

@@ -62,10 +62,12 @@ impl StridedBuffer {
     /// # Errors
     /// `Shape` if the number of elements overflows; `Memory`; `Driver` if the device cannot be used.
     pub fn zeros(dtype: DType, shape: &[usize], device: Device) -> Result<StridedBuffer> {
-        let buffer = StridedBuffer::allocate(&Meta { dtype, device, layout: Layout::contiguous(shape)? })?;
-        if device != Device::Cpu {
-            exec::zero(&buffer.storage)?;
+        let meta = Meta { dtype, device, layout: Layout::contiguous(shape)? };
+        if device == Device::Cpu {
+            return StridedBuffer::allocate_by(&meta, Storage::host_zeroed);
         }
+        let buffer = StridedBuffer::allocate(&meta)?;
+        exec::zero(&buffer.storage)?;
         Ok(buffer)
     }
 

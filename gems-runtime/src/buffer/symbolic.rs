@@ -127,7 +127,7 @@ impl SymbolicBuffer {
     }
 
     /// This buffer as an input of a trace.
-    pub(crate) fn as_input(self, recorder: &Recorder, index: usize, name: &str) -> SymbolicBuffer {
+    pub(crate) fn into_input(self, recorder: &Recorder, index: usize, name: &str) -> SymbolicBuffer {
         let traced = recorder.input(index, name, &self.meta);
         SymbolicBuffer { traced: Some(traced), ..self }
     }
@@ -322,20 +322,20 @@ impl Buffer for SymbolicBuffer {
         operands: &[Operand<'_, Self>],
         dtype: Option<DType>,
     ) -> Result<SmallVec<[Self; 2]>> {
-        let inference = traced(op, operands, &[], || {
-            plan::infer(op, &plan::arguments(operands), Outputs::New { dtype })
-        })?;
+        let arguments = plan::arguments(operands);
+        let op = op.form(&arguments);
+        let inference = traced(op, operands, &[], || plan::infer(op, &arguments, Outputs::New { dtype }))?;
         let traced = record(op, operands, &inference, &[])?;
         let results = inference.outputs.into_iter().map(SymbolicBuffer::fresh);
         Ok(results.zip(traced).map(|(result, traced)| SymbolicBuffer { traced, ..result }).collect())
     }
 
     fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()> {
+        let arguments = plan::arguments(operands);
+        let op = op.form(&arguments);
         let inference = {
             let given: SmallVec<[&Meta<Dim>; 2]> = outputs.iter().map(|output| &output.meta).collect();
-            traced(op, operands, &given, || {
-                plan::infer(op, &plan::arguments(operands), Outputs::Given(&given))
-            })?
+            traced(op, operands, &given, || plan::infer(op, &arguments, Outputs::Given(&given)))?
         };
         let resizes = |output: &SymbolicBuffer, meta: &Meta<Dim>| {
             output.meta.layout.is_empty() && !meta.layout.is_empty()

@@ -1,6 +1,6 @@
 //! Element types: their tags, the table of their properties, sets of them.
 //!
-//! Everything that differs between dtypes and is not arithmetic stands in one row of [`DType::row`].
+//! Everything that differs between dtypes and is not arithmetic stands in one row of `DType::row`.
 //! Knows no buffer, no device and no kernel.
 
 mod cast;

@@ -7,10 +7,10 @@
 mod body;
 
 use super::Call;
-use crate::buffer::HostMemory;
+use crate::buffer::{HostMemory, StridedBuffer};
 use crate::dtype::{self, Convert, DType, Gather, Scatter};
 use crate::error::Result;
-use crate::plan::LaunchArgs;
+use crate::plan::{Class, LaunchArgs};
 use body::Loop;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use smallvec::SmallVec;
@@ -28,25 +28,44 @@ pub(super) fn run(call: &Call<'_>) -> Result<()> {
     let spec = &call.plan.spec;
     let body = Loop::new(&spec.body)?;
     let _locks = lock(call);
+    match spec.class {
+        Class::Tiled { .. } => {
+            let (panels, rest) = cut(&call.plan.args);
+            walk(call, &body, &panels, 0);
+            let inner = |args: &LaunchArgs| args.extents.last().copied().unwrap_or(0);
+            walk(call, &body, &rest, inner(&call.plan.args) - inner(&rest));
+        }
+        Class::Flat { .. } | Class::Rows { .. } => walk(call, &body, &call.plan.args, 0),
+    }
+    Ok(())
+}
+
+/// Runs a body over axes that begin `skipped` elements along the innermost axis.
+fn walk(call: &Call<'_>, body: &Loop, args: &LaunchArgs, skipped: usize) {
+    let spec = &call.plan.spec;
+    let begin = |buffer: &StridedBuffer, strides: &[isize]| {
+        let step = strides.last().copied().unwrap_or(0) * skipped.cast_signed();
+        buffer.address().wrapping_add_signed((step * buffer.dtype().size().cast_signed()) as i64)
+    };
     let sources = call.inputs.iter().enumerate().map(|(i, buffer)| {
         let input = spec.inputs[i];
-        let strides = &call.plan.args.input_strides[i];
+        let strides = &args.input_strides[i];
         match buffer {
             Some(buffer) => {
                 let chain = [input.stored, input.joined, input.lane];
-                Source::new(buffer.address() as *const u8, strides, chain)
+                Source::new(begin(buffer, strides) as *const u8, strides, chain)
             }
             None => Source::value(call.values[i].as_ptr(), input.lane),
         }
     });
     let sinks = call.outputs.iter().enumerate().map(|(j, buffer)| {
         let output = spec.outputs[j];
-        let strides = &call.plan.args.output_strides[j];
-        Sink::new(buffer.address() as *mut u8, strides, [output.lane, output.result, output.stored])
+        let strides = &args.output_strides[j];
+        Sink::new(begin(buffer, strides) as *mut u8, strides, [output.lane, output.result, output.stored])
     });
-    let walk = Walk { body, args: &call.plan.args, sources: sources.collect(), sinks: sinks.collect() };
+    let walk = Walk { body, args, sources: sources.collect(), sinks: sinks.collect() };
 
-    let numel = call.plan.args.numel;
+    let numel: usize = args.extents.iter().product();
     // A thread that waits inside rayon may run other tasks, which could want the locks held here: a call from within
     // a parallel iterator stays on its thread.
     let threads = if rayon::current_thread_index().is_some() { 1 } else { rayon::current_num_threads() };
@@ -60,7 +79,28 @@ pub(super) fn run(call: &Call<'_>) -> Result<()> {
             walk.range(start, (start + share).min(numel));
         });
     }
-    Ok(())
+}
+
+/// Elements of a panel along the innermost axis, where an operand runs along the axis next to it: so many cache lines of
+/// that operand stay in the cache from row to row, also where rows are a power of two apart.
+const PANEL: usize = 32;
+
+/// The axes with the innermost one cut into panels, which become an axis outside of the rows; and the rest of the
+/// innermost axis.
+fn cut(args: &LaunchArgs) -> (LaunchArgs, LaunchArgs) {
+    let (mut panels, mut rest) = (args.clone(), args.clone());
+    let inner = args.extents.len() - 1;
+    let count = args.extents[inner] / PANEL;
+    panels.extents[inner] = PANEL;
+    panels.extents.insert(inner - 1, count);
+    rest.extents[inner] -= count * PANEL;
+    for strides in panels.input_strides.iter_mut().filter(|strides| strides.len() > inner) {
+        strides.insert(inner - 1, strides[inner] * PANEL.cast_signed());
+    }
+    for strides in &mut panels.output_strides {
+        strides.insert(inner - 1, strides[inner] * PANEL.cast_signed());
+    }
+    (panels, rest)
 }
 
 /// Locks the memory of all operands, each once, in the order of addresses: shared for inputs, exclusive for outputs.
@@ -152,7 +192,7 @@ impl Sink {
 
 /// A call ready to be walked.
 struct Walk<'a> {
-    body: Loop,
+    body: &'a Loop,
     args: &'a LaunchArgs,
     sources: SmallVec<[Source; 8]>,
     sinks: SmallVec<[Sink; 2]>,
@@ -167,6 +207,11 @@ unsafe impl Sync for Walk<'_> {}
 #[repr(align(64))]
 struct Chunk([u8; CHUNK * 16]);
 
+thread_local! {
+    /// Chunks of this thread's last task, for the next one.
+    static CHUNKS: std::cell::Cell<Vec<Chunk>> = const { std::cell::Cell::new(Vec::new()) };
+}
+
 impl Walk<'_> {
     /// Computes the elements `start..end` of the flat index.
     fn range(&self, start: usize, end: usize) {
@@ -174,13 +219,24 @@ impl Walk<'_> {
             return;
         }
         let operands = self.sources.len() + self.sinks.len();
-        let mut chunks = vec![Chunk([0; CHUNK * 16]); operands];
-        let mut spare = Chunk([0; CHUNK * 16]);
+        // Taken and given back: a task that runs inside of this one finds none and makes its own.
+        let mut chunks = CHUNKS.take();
+        if chunks.len() <= operands {
+            chunks.resize(operands + 1, Chunk([0; CHUNK * 16]));
+        }
+        self.range_with(&mut chunks, start, end);
+        CHUNKS.set(chunks);
+    }
+
+    /// Computes the elements `start..end`; there is a chunk for each operand and a spare one.
+    fn range_with(&self, chunks: &mut [Chunk], start: usize, end: usize) {
         let mut scratch = self.body.scratch();
         let (of_sources, of_sinks) = chunks.split_at_mut(self.sources.len());
+        let (of_sinks, spare) = of_sinks.split_at_mut(self.sinks.len());
+        let Some(spare) = spare.first_mut() else { return };
         for (source, chunk) in self.sources.iter().zip(of_sources.iter_mut()).filter(|(s, _)| s.constant) {
             // SAFETY: a constant operand has one element at its pointer; the chunk holds CHUNK elements.
-            unsafe { fill(source, source.pointer, 0, chunk, &mut spare, 0, CHUNK.min(end - start)) };
+            unsafe { fill(source, source.pointer, 0, chunk, spare, 0, CHUNK.min(end - start)) };
         }
 
         let mut cursor = Cursor::new(self, start);
@@ -216,7 +272,7 @@ impl Walk<'_> {
                         let stride = source.strides.last().copied().unwrap_or(0);
                         // SAFETY: the cursor walks the plan's axes, whose elements all lie in the operand's memory;
                         // done + part ≤ CHUNK.
-                        unsafe { fill(source, ahead.source(self, s), stride, chunk, &mut spare, done, part) };
+                        unsafe { fill(source, ahead.source(self, s), stride, chunk, spare, done, part) };
                     }
                 }
                 ahead.advance(self, part);
@@ -233,7 +289,7 @@ impl Walk<'_> {
                     if outputs[s] == chunk.0.as_mut_ptr() {
                         let stride = sink.strides.last().copied().unwrap_or(0);
                         // SAFETY: as for the inputs; this task alone writes these elements.
-                        unsafe { drain(sink, behind.sink(self, s), stride, chunk, &mut spare, done, part) };
+                        unsafe { drain(sink, behind.sink(self, s), stride, chunk, spare, done, part) };
                     }
                 }
                 behind.advance(self, part);

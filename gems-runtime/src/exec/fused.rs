@@ -1,10 +1,11 @@
 //! Running programs of several ops.
 
-use super::{Call, ValueBytes, host_value, launch, machine, place};
+use super::{Call, ValueBytes, host_value, keep, launch, machine, place, ready};
 use crate::buffer::{Buffer, StridedBuffer};
 use crate::device::Device;
 use crate::dtype::Scalar;
 use crate::error::Result;
+use crate::op::Operand;
 use crate::plan::{self, Body, Plan, Program, Request, RequestedInput, RequestedOutput};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -62,6 +63,20 @@ pub(crate) fn run_fused(fused: &Fused<'_>) -> Result<()> {
     if fused.outputs.iter().all(|output| output.numel() == 0) {
         return Ok(());
     }
+    let operands: SmallVec<[Operand<'_, StridedBuffer>; 8]> = fused
+        .buffers
+        .iter()
+        .zip(fused.numbers)
+        .map(|(buffer, number)| match (buffer, number) {
+            (Some(buffer), None) => Operand::Buffer(buffer),
+            (_, number) => Operand::Scalar(number.unwrap_or(Scalar::I64(0))),
+        })
+        .collect();
+    let outputs: SmallVec<[&StridedBuffer; 2]> = fused.outputs.iter().collect();
+    let key = ready::Key::of_program(fused.program, &operands, &outputs, fused.disjoint);
+    if let Some(result) = key.as_ref().and_then(|key| ready::run_program(key, &operands, &outputs)) {
+        return result;
+    }
     let inputs = fused.in_memory();
     let mut values: SmallVec<[ValueBytes; 8]> = SmallVec::new();
     for ((buffer, number), (read, input)) in
@@ -76,6 +91,7 @@ pub(crate) fn run_fused(fused: &Fused<'_>) -> Result<()> {
         });
     }
     let plan = plan_fused(fused)?;
-    let outputs: SmallVec<[&StridedBuffer; 2]> = fused.outputs.iter().collect();
-    launch(&Call { plan: &plan, values: &values, inputs: &inputs, outputs: &outputs })
+    launch(&Call { plan: &plan, values: &values, inputs: &inputs, outputs: &outputs })?;
+    keep(key.as_ref(), &operands, Some(plan), &outputs);
+    Ok(())
 }

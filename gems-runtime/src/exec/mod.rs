@@ -70,14 +70,16 @@ fn call_first(
     dtype: Option<DType>,
     key: Option<&ready::Key>,
 ) -> Result<SmallVec<[StridedBuffer; 2]>> {
-    let inference = plan::infer(op, &plan::arguments(operands), Outputs::New { dtype })?;
+    let arguments = plan::arguments(operands);
+    let op = op.form(&arguments);
+    let inference = plan::infer(op, &arguments, Outputs::New { dtype })?;
     let outputs =
         inference.outputs.iter().map(StridedBuffer::allocate).collect::<Result<SmallVec<[_; 2]>>>()?;
     let inputs: SmallVec<[_; 8]> = operands.iter().map(Input::of).collect();
     {
         let outputs = ready::references(&outputs);
         let plan = run(back_end, op, &inference, &inputs, &outputs, Sharing::None)?;
-        keep(key, operands, &inference, plan, &outputs);
+        keep(key, operands, plan, &outputs);
     }
     Ok(outputs)
 }
@@ -86,12 +88,11 @@ fn call_first(
 fn keep(
     key: Option<&ready::Key>,
     operands: &[Operand<'_, StridedBuffer>],
-    inference: &Inference,
     plan: Option<Plan>,
     outputs: &[&StridedBuffer],
 ) {
     if let (Some(key), Some(plan)) = (key, plan)
-        && let Some(ready) = ready::Ready::new(key, operands, inference, plan, outputs)
+        && let Some(ready) = ready::Ready::new(key, operands, plan, outputs)
     {
         ready::keep(ready, key);
     }
@@ -137,9 +138,11 @@ fn call_out_first(
     outputs: &mut [&mut StridedBuffer],
     mut key: Option<&ready::Key>,
 ) -> Result<()> {
+    let arguments = plan::arguments(operands);
+    let op = op.form(&arguments);
     let inference = {
         let given: SmallVec<[&Meta; 2]> = outputs.iter().map(|output| output.meta()).collect();
-        plan::infer(op, &plan::arguments(operands), Outputs::Given(&given))?
+        plan::infer(op, &arguments, Outputs::Given(&given))?
     };
     for (output, meta) in outputs.iter_mut().zip(&inference.outputs) {
         if output.shape() != meta.layout.shape() {
@@ -167,7 +170,7 @@ fn call_out_first(
         }
     }
     let plan = run(back_end, op, &inference, &inputs, &outputs, sharing)?;
-    keep(key, operands, &inference, plan, &outputs);
+    keep(key, operands, plan, &outputs);
     Ok(())
 }
 

@@ -33,7 +33,9 @@ impl Prepared {
         tuning: Tuning,
     ) -> Result<Prepared> {
         let metas: SmallVec<[_; 2]> = outputs.iter().map(Buffer::meta).collect();
-        let inference = plan::infer(op, &plan::arguments(operands), Outputs::Given(&metas))?;
+        let arguments = plan::arguments(operands);
+        let op = op.form(&arguments);
+        let inference = plan::infer(op, &arguments, Outputs::Given(&metas))?;
         let machine = plan::policy::Machine { tuning, ..machine(inference.device)? };
         let mut values = SmallVec::new();
         let mut inputs = Vec::new();

@@ -13,9 +13,10 @@ use crate::dtype::{DType, Scalar};
 use crate::error::Result;
 use crate::layout::Layout;
 use crate::op::{Numbers, OpDef, Operand};
-use crate::plan::{Inference, Plan, Source};
+use crate::plan::{Plan, Program};
 use smallvec::SmallVec;
 use std::cell::RefCell;
+use std::sync::Arc;
 
 /// Entries of a thread's table; a power of two. A program has few kinds of calls at a time.
 const SLOTS: usize = 1024;
@@ -73,6 +74,27 @@ impl Key {
         (key.length <= WORDS).then_some(key)
     }
 
+    /// The key of a fused call; `disjoint` says that no output shares memory with an input.
+    pub(super) fn of_program(
+        program: &Arc<Program>,
+        operands: &[Operand<'_, StridedBuffer>],
+        outputs: &[&StridedBuffer],
+        disjoint: bool,
+    ) -> Option<Key> {
+        let mut key = Key { words: [0; WORDS], length: 0, hash: 0 };
+        // The table keeps the program alive, so its address is its own.
+        key.push(Arc::as_ptr(program) as u64);
+        key.push(u64::from(disjoint));
+        for operand in operands {
+            match operand {
+                Operand::Buffer(buffer) => key.push_buffer(buffer),
+                Operand::Scalar(_) => key.push(u64::MAX),
+            }
+        }
+        outputs.iter().for_each(|output| key.push_buffer(output));
+        (key.length <= WORDS).then_some(key)
+    }
+
     fn push_buffer(&mut self, buffer: &StridedBuffer) {
         let Meta { dtype, device, layout } = buffer.meta();
         let device = match *device {
@@ -83,7 +105,7 @@ impl Key {
         self.push(*dtype as u64 | phase << 8 | (layout.rank() as u64) << 16 | device << 32);
         for (&extent, &stride) in layout.shape().iter().zip(layout.strides()) {
             self.push(extent as u64);
-            self.push(stride as u64);
+            self.push(stride.cast_unsigned() as u64);
         }
     }
 
@@ -117,16 +139,19 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// What can be kept of a call; `None` if the call depends on values in host memory.
+    /// What can be kept of a call; `None` if the call depends on values in other memory than that of its device.
     pub(super) fn new(
         key: &Key,
         operands: &[Operand<'_, StridedBuffer>],
-        inference: &Inference,
         plan: Plan,
         outputs: &[&StridedBuffer],
     ) -> Option<Ready> {
-        let reads_host = |source: Source| matches!(source, Source::HostValue { .. });
-        if inference.inputs.iter().any(|input| reads_host(input.source)) {
+        let device = outputs.first()?.device();
+        let is_elsewhere = |operand: &Operand<'_, StridedBuffer>| match operand {
+            Operand::Buffer(buffer) => buffer.device() != device,
+            Operand::Scalar(_) => false,
+        };
+        if operands.iter().any(is_elsewhere) {
             return None;
         }
         let inputs = operands.iter().map(|operand| match operand {
@@ -136,14 +161,14 @@ impl Ready {
         let written = outputs.iter().map(|output| span(&output.meta().layout, output.dtype()));
         let spans = inputs.chain(written).collect();
         #[cfg(feature = "cuda")]
-        let launch = match inference.device {
+        let launch = match device {
             Device::Cpu => None,
             Device::Cuda(ordinal) => Some(super::cuda::Launch::new(ordinal, &plan)?),
         };
         Some(Ready {
             key: key.words().into(),
             plan,
-            outputs: inference.outputs.clone(),
+            outputs: outputs.iter().map(|output| output.meta().clone()).collect(),
             spans,
             #[cfg(feature = "cuda")]
             launch,
@@ -213,7 +238,7 @@ pub(super) fn references(buffers: &[StridedBuffer]) -> SmallVec<[&StridedBuffer;
 
 /// Bytes from the first element to the lowest byte and behind the highest.
 fn span(layout: &Layout, dtype: DType) -> (i64, i64) {
-    let size = dtype.size() as i64;
+    let size = dtype.size().cast_signed() as i64;
     layout.span().map_or((0, 0), |(low, high)| {
         let offset = layout.offset();
         ((low - offset) as i64 * size, (high - offset + 1) as i64 * size)
@@ -260,6 +285,15 @@ pub(super) fn call(
         ready.run(operands, &references(&outputs))?;
         Ok(outputs)
     })
+}
+
+/// Runs a fused call if one of its kind was planned before.
+pub(super) fn run_program(
+    key: &Key,
+    operands: &[Operand<'_, StridedBuffer>],
+    outputs: &[&StridedBuffer],
+) -> Option<Result<()>> {
+    with(key, |ready| ready.run(operands, outputs))
 }
 
 /// Runs a call into existing buffers if one of its kind was planned before and they share memory as they did then.

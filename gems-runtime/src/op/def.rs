@@ -3,8 +3,9 @@
 use crate::dtype::{DType, DTypeSet, Kind, Scalar};
 use crate::emit;
 use crate::error::Result;
+use crate::layout::Extent;
 use crate::op::{CpuKernel, DeviceFn, VjpDef};
-use crate::plan;
+use crate::plan::{self, Argument};
 
 /// Everything the runtime knows about an annotated function.
 ///
@@ -32,8 +33,10 @@ pub struct OpDef {
     pub vote: &'static [usize],
     /// Whether given outputs may have any dtype: conversions and fills.
     pub casts_freely: bool,
-    /// Refuses numbers that make no sense, before anything is planned.
-    pub check: Option<NumberCheck>,
+    /// Refuses arguments that make no sense, before anything is planned.
+    pub check: Option<Check>,
+    /// The op that serves complex operands, where complex numbers need another formula.
+    pub complex: Option<&'static OpDef>,
     /// The CUDA C++ form.
     pub device: &'static DeviceFn,
     /// The CPU loop for a computation dtype, if the function has one.
@@ -43,7 +46,7 @@ pub struct OpDef {
 }
 
 /// Refuses numbers, of which there is one entry a parameter (`None` for buffers), with a common dtype.
-pub type NumberCheck = fn(&[Option<Scalar>], DType) -> Result<()>;
+pub type Check = fn(&[Seen], DType) -> Result<()>;
 
 /// One argument of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +61,20 @@ pub struct ParamDef {
     pub promotes: bool,
     /// Dtypes that the argument may have; checked for arguments that do not take part in promotion.
     pub accepts: DTypeSet,
+}
+
+/// One argument as the check of an op sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Seen {
+    /// A buffer, without its values.
+    Buffer {
+        /// Its dtype.
+        dtype: DType,
+        /// The number of its axes.
+        rank: usize,
+    },
+    /// A host number.
+    Number(Scalar),
 }
 
 /// Whether an argument may be a buffer.
@@ -123,10 +140,32 @@ pub enum Numbers {
     Saturate,
 }
 
+impl Seen {
+    /// The dtype that the argument brings to promotion.
+    #[must_use]
+    pub fn dtype(self) -> DType {
+        match self {
+            Seen::Buffer { dtype, .. } => dtype,
+            Seen::Number(number) => number.default_dtype(),
+        }
+    }
+}
+
 impl OpDef {
     /// Arguments that may be buffers.
     pub fn tensors(&self) -> impl Iterator<Item = (usize, &ParamDef)> {
         self.params.iter().enumerate().filter(|(_, param)| param.role == Role::Tensor)
+    }
+
+    /// The op that runs on these arguments: the complex form, if one is there and a promoting argument is complex.
+    pub(crate) fn form<D: Extent>(&'static self, arguments: &[Argument<'_, D>]) -> &'static OpDef {
+        let is_complex = |(param, argument): (&ParamDef, &Argument<'_, D>)| {
+            param.promotes && argument.seen().dtype().is_complex()
+        };
+        match self.complex {
+            Some(complex) if self.params.iter().zip(arguments).any(is_complex) => complex,
+            _ => self,
+        }
     }
 
     /// The kernel for contiguous operands of the op's most usual dtype, as CUDA C++.
@@ -136,6 +175,13 @@ impl OpDef {
     pub fn cuda_source(&'static self) -> Result<String> {
         let (_, plan) = plan::representative(self)?;
         Ok(emit::source(&plan.spec)?.text)
+    }
+
+    /// Whether a parameter has no say in dtypes and layout: one value, converted to the type parameter.
+    #[must_use]
+    pub fn is_one_value(&self, position: usize) -> bool {
+        let is_generic = |param: &ParamDef| param.ty == TypeRef::Generic && !param.promotes;
+        self.params.get(position).is_some_and(is_generic) && !self.vote.contains(&position)
     }
 
     /// The position of the parameter of this name.

@@ -8,7 +8,7 @@ mod registry;
 mod vjp;
 
 pub use cpu::{CpuKernel, Lane, Pointwise, cpu_kernel};
-pub use def::{Compute, NumberCheck, Numbers, OpDef, OutputDef, ParamDef, Promote, Role, TypeRef};
+pub use def::{Check, Compute, Numbers, OpDef, OutputDef, ParamDef, Promote, Role, Seen, TypeRef};
 pub use device_fn::{DeviceFn, Piece, Use};
 pub use operand::Operand;
 pub use registry::Registry;

@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::dtype::{self, Category, DType, Kind, Scalar, Tier, Tiered};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{self, Entry, Extent, Layout, Place};
-use crate::op::{Compute, Numbers, OpDef, Operand, ParamDef, Role, TypeRef};
+use crate::op::{Compute, Numbers, OpDef, Operand, ParamDef, Role, Seen, TypeRef};
 use smallvec::SmallVec;
 
 /// What planning may know of one operand.
@@ -18,6 +18,16 @@ pub enum Argument<'a, D: Extent = usize> {
     Buffer(&'a Meta<D>),
     /// A host number.
     Number(Scalar),
+}
+
+impl<D: Extent> Argument<'_, D> {
+    /// What the check of an op sees of it.
+    pub(crate) fn seen(&self) -> Seen {
+        match self {
+            Argument::Buffer(meta) => Seen::Buffer { dtype: meta.dtype, rank: meta.layout.rank() },
+            Argument::Number(number) => Seen::Number(*number),
+        }
+    }
 }
 
 /// Where the results of a call go.
@@ -123,14 +133,8 @@ fn infer_unnamed<D: Extent>(
     let device = common_device(op, arguments, given)?;
     let common = common_dtype(op, arguments)?;
     if let Some(check) = op.check {
-        let numbers: SmallVec<[Option<Scalar>; 8]> = arguments
-            .iter()
-            .map(|argument| match argument {
-                Argument::Number(number) => Some(*number),
-                Argument::Buffer(_) => None,
-            })
-            .collect();
-        check(&numbers, common)?;
+        let seen: SmallVec<[Seen; 8]> = arguments.iter().map(Argument::seen).collect();
+        check(&seen, common)?;
     }
     let promotion = Promotion::of(op, common);
     let (compute, numbers) = exact_comparison(op, arguments, promotion.compute);
@@ -395,7 +399,10 @@ fn given_outputs<D: Extent>(
         .zip(given)
         .zip(results)
         .map(|((output, meta), &result)| {
-            if !op.casts_freely && !dtype::can_cast(result, meta.dtype) {
+            // A result of a dtype that the signature fixes is not converted, but truth values are.
+            let is_fixed = matches!(output.ty, TypeRef::Fixed(_)) && output.like.is_none() && result != DType::Bool;
+            let fits = if is_fixed { result == meta.dtype } else { dtype::can_cast(result, meta.dtype) };
+            if !op.casts_freely && !fits {
                 let message = format!(
                     "result is {result}, which output `{}` of {} cannot take; give an output of {result}",
                     output.name, meta.dtype

@@ -22,6 +22,7 @@ const ELEMENTS: usize = 1024;
 /// # Errors
 /// As [`infer`] and [`schedule`].
 pub fn preview(op: &'static OpDef, arguments: &[Argument<'_>]) -> Result<(Inference, Plan)> {
+    let op = op.form(arguments);
     let inference = infer(op, arguments, Outputs::New { dtype: None })?;
     let inputs: SmallVec<[Option<Placement<'_>>; 8]> = arguments
         .iter()
@@ -48,7 +49,10 @@ fn place(meta: &Meta) -> Placement<'_> {
 /// # Errors
 /// As [`preview`].
 pub fn representative(op: &'static OpDef) -> Result<(Inference, Plan)> {
-    let metas = op.params.iter().map(|param| representative_meta(op, param)).collect::<Result<Vec<_>>>()?;
+    let metas = (0..)
+        .zip(op.params)
+        .map(|(i, param)| representative_meta(op, i, param))
+        .collect::<Result<Vec<_>>>()?;
     let arguments: SmallVec<[Argument<'_>; 8]> = op
         .params
         .iter()
@@ -61,7 +65,7 @@ pub fn representative(op: &'static OpDef) -> Result<(Inference, Plan)> {
     preview(op, &arguments)
 }
 
-fn representative_meta(op: &OpDef, param: &ParamDef) -> Result<Meta> {
+fn representative_meta(op: &OpDef, position: usize, param: &ParamDef) -> Result<Meta> {
     let accepted = if param.promotes { op.dtypes } else { param.accepts };
     let dtype = match param.ty {
         TypeRef::Fixed(dtype) if accepted.contains(dtype) => dtype,
@@ -72,5 +76,6 @@ fn representative_meta(op: &OpDef, param: &ParamDef) -> Result<Meta> {
             .or(accepted.iter().next())
             .unwrap_or(DType::F32),
     };
-    Ok(Meta { dtype, device: Device::Cpu, layout: Layout::contiguous(&[ELEMENTS])? })
+    let shape: &[usize] = if op.is_one_value(position) { &[] } else { &[ELEMENTS] };
+    Ok(Meta { dtype, device: Device::Cpu, layout: Layout::contiguous(shape)? })
 }

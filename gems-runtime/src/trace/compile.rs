@@ -205,7 +205,7 @@ impl Form {
             let name = format!("x{index}");
             let symbolic = SymbolicBuffer::like_symbolic(&Meta { layout, ..meta.clone() }, &name, &scope)?;
             metas.push(symbolic.meta().clone());
-            traced.push(symbolic.as_input(&recorder, index, &name));
+            traced.push(symbolic.into_input(&recorder, index, &name));
         }
         let returned = function(traced)?;
         let result = |buffer: &SymbolicBuffer| match buffer.traced() {

@@ -48,6 +48,7 @@ pub(super) struct Kernel {
 
 /// An input of a kernel.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "most are views")]
 pub(super) enum KernelInput {
     View(View),
     Number(Scalar),

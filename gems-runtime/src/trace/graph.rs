@@ -69,6 +69,7 @@ pub struct OpArg {
 
 /// What is passed for a parameter.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "most are views")]
 pub enum ArgValue {
     /// A view of a memory.
     View(View),

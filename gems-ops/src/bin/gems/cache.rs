@@ -95,14 +95,15 @@ fn source(op: &'static OpDef, dtype: DType, rank: usize) -> Outcome<Source> {
             contiguous_strides(&vec![EXTENT + 1; rank]).iter().map(|stride| stride * 2).collect();
         Layout::new(&vec![EXTENT; rank], &strides, 0)?
     };
-    let meta = |param: &ParamDef| {
+    let meta = |(position, param): (usize, &ParamDef)| -> Outcome<Meta> {
         let dtype = match param.ty {
             TypeRef::Fixed(fixed) if !param.promotes => fixed,
             _ => dtype,
         };
-        Meta { dtype, device: Device::Cpu, layout: layout.clone() }
+        let layout = if op.is_one_value(position) { Layout::contiguous(&[])? } else { layout.clone() };
+        Ok(Meta { dtype, device: Device::Cpu, layout })
     };
-    let metas: Vec<Meta> = op.params.iter().map(meta).collect();
+    let metas = op.params.iter().enumerate().map(meta).collect::<Outcome<Vec<Meta>>>()?;
     let arguments: Vec<_> = op
         .params
         .iter()

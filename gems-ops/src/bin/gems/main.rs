@@ -66,7 +66,7 @@ struct ListArgs {
 struct ShowArgs {
     /// Name of the op.
     op: String,
-    /// Numbers, or `dtype[shape]` with views behind it: 'bf16[64,256].t()'; left out: contiguous f32[1024].
+    /// Numbers, or `dtype[shape]` with views behind it: `bf16[64,256].t()`; left out: contiguous `f32[1024]`.
     operands: Vec<String>,
     /// Architecture to compile for.
     #[arg(long, default_value = "sm_90")]
@@ -132,6 +132,9 @@ struct ReplayArgs {
     /// Known differences; default: known-differences.toml next to each file of cases.
     #[arg(long)]
     known: Option<PathBuf>,
+    /// Cases that fail so far, an id a line with a remark: succeed if exactly these fail. They count as failed.
+    #[arg(long)]
+    open: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

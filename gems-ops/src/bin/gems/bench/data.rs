@@ -71,7 +71,7 @@ fn repeated(dtype: DType, elements: usize, device: Device, seed: u64) -> Outcome
 }
 
 /// Random values on the host.
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "random values")]
+#[expect(clippy::cast_precision_loss, reason = "random values")]
 fn values(dtype: DType, n: usize, seed: u64) -> Outcome<StridedBuffer> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut next = || {

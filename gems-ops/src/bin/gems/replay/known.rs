@@ -5,7 +5,8 @@
 
 use crate::failure::{Failure, Outcome};
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry as Place};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,7 @@ struct File {
     difference: Vec<Entry>,
 }
 
-/// A result of a case that differs.
+/// A result of a case that differs; entries of several departures become one.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
@@ -38,6 +39,9 @@ pub(super) struct Entry {
     elements: BTreeSet<usize>,
     /// Our dtype, shape or layout in words, where that differs.
     gives: Option<String>,
+    /// Departures and reasons of all entries.
+    #[serde(skip)]
+    why: String,
 }
 
 /// The entries of one file.
@@ -63,8 +67,9 @@ impl Known {
 
     pub(super) fn parse(text: &str) -> Result<Known, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
-        let mut entries = BTreeMap::new();
-        for entry in file.difference {
+        let mut entries: BTreeMap<(String, usize), Entry> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        for mut entry in file.difference {
             let Entry { case, output, departure, .. } = &entry;
             if !(1..=DEPARTURES).contains(departure) {
                 return Err(format!("case {case}: departure {departure} is not one of 1 to {DEPARTURES}"));
@@ -77,9 +82,16 @@ impl Known {
                     "case {case}: list the elements that differ, or what the op gives instead"
                 ));
             }
+            if !seen.insert((case.clone(), *output, *departure)) {
+                return Err(format!("case {case}: output {output} is listed twice"));
+            }
             let key = (case.clone(), *output);
-            if entries.insert(key.clone(), entry).is_some() {
-                return Err(format!("case {}: output {} is listed twice", key.0, key.1));
+            entry.why = format!("departure {departure}: {}", entry.reason);
+            match entries.entry(key) {
+                Place::Vacant(place) => {
+                    place.insert(entry);
+                }
+                Place::Occupied(mut known) => known.get_mut().join(entry)?,
             }
         }
         Ok(Known { entries })
@@ -92,6 +104,21 @@ impl Known {
 }
 
 impl Entry {
+    /// Takes in another departure of the same result.
+    fn join(&mut self, other: Entry) -> Result<(), String> {
+        let case = &other.case;
+        if let Some(element) = self.elements.intersection(&other.elements).next() {
+            return Err(format!("case {case}: element {element} is listed twice"));
+        }
+        if self.gives.is_some() && other.gives.is_some() {
+            return Err(format!("case {case}: what the op gives is listed twice"));
+        }
+        self.elements.extend(other.elements);
+        self.gives = self.gives.take().or(other.gives);
+        self.why = format!("{}; {}", self.why, other.why);
+        Ok(())
+    }
+
     /// Whether the element may differ.
     pub(super) fn lists(&self, element: usize) -> bool {
         self.elements.contains(&element)
@@ -104,7 +131,7 @@ impl Entry {
 
     /// Why it differs.
     pub(super) fn why(&self) -> String {
-        format!("departure {}: {}", self.departure, self.reason)
+        self.why.clone()
     }
 }
 
@@ -140,6 +167,17 @@ mod tests {
     }
 
     #[test]
+    fn departures_of_one_result_are_joined() {
+        let other = "[[difference]]\ncase = \"a1\"\ndeparture = 8\nreason = \"the limit\"\nelements = [4]";
+        let known = Known::parse(&format!("{GOOD}{other}")).unwrap();
+        let entry = known.entry("a1", 0).unwrap();
+        assert!(entry.lists(3) && entry.lists(4) && !entry.lists(6));
+        assert_eq!(entry.why(), "departure 7: the larger zero; departure 8: the limit");
+        let overlapping = Known::parse(&format!("{GOOD}{}", other.replace('4', "5"))).unwrap_err();
+        assert_eq!(overlapping, "case a1: element 5 is listed twice");
+    }
+
+    #[test]
     fn careless_entries_are_refused() {
         let entry = |rest: &str| format!("[[difference]]\ncase = \"a\"\n{rest}");
         for (text, message) in [
@@ -151,7 +189,7 @@ mod tests {
             (
                 format!(
                     "{GOOD}{}",
-                    entry("departure = 1\nreason = \"x\"\nelements = [1]").replace("\"a\"", "\"a1\"")
+                    entry("departure = 7\nreason = \"x\"\nelements = [1]").replace("\"a\"", "\"a1\"")
                 ),
                 "listed twice",
             ),

@@ -5,6 +5,7 @@ use super::case::Window;
 use super::report::Verdict;
 use crate::elements::Elements;
 use gems_ops::buffer::{Buffer, Meta, StridedBuffer, SymbolicBuffer};
+use gems_ops::complex::{imag_view, real_view};
 use gems_ops::device::Device;
 use gems_ops::dtype::DType;
 use gems_ops::error::{Error, ErrorKind, Result};
@@ -26,6 +27,9 @@ pub(super) trait Subject: Buffer {
 
     /// A view of the same memory under another layout.
     fn viewed(&self, layout: &Layout) -> Result<Self>;
+
+    /// The real or imaginary parts of a complex buffer in place.
+    fn parts(&self, imaginary: bool) -> Result<Self>;
 
     /// The values, if there are any.
     fn elements(&self) -> Result<Option<Elements>>;
@@ -52,6 +56,10 @@ impl Subject for StridedBuffer {
         self.as_strided(layout.shape(), layout.strides(), layout.offset())
     }
 
+    fn parts(&self, imaginary: bool) -> Result<Self> {
+        if imaginary { imag_view(self) } else { real_view(self) }
+    }
+
     fn elements(&self) -> Result<Option<Elements>> {
         Elements::of(self).map(Some)
     }
@@ -75,6 +83,12 @@ impl Subject for SymbolicBuffer {
 
     fn viewed(&self, layout: &Layout) -> Result<Self> {
         Ok(symbolic(self.dtype(), layout.clone(), self.device()))
+    }
+
+    fn parts(&self, imaginary: bool) -> Result<Self> {
+        let strides: Vec<isize> = self.strides().iter().map(|step| 2 * step).collect();
+        let layout = Layout::new(self.shape(), &strides, isize::from(imaginary))?;
+        Ok(symbolic(self.dtype().real(), layout, self.device()))
     }
 
     fn elements(&self) -> Result<Option<Elements>> {

@@ -144,6 +144,10 @@ impl Subject for TracedBuffer {
         self.0.viewed(layout).map(TracedBuffer)
     }
 
+    fn parts(&self, imaginary: bool) -> Result<Self> {
+        self.0.parts(imaginary).map(TracedBuffer)
+    }
+
     fn elements(&self) -> Result<Option<Elements>> {
         self.0.elements()
     }
