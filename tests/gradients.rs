@@ -54,8 +54,9 @@ const CONVENTIONS: &[&str] = &[
     // A straight line through the steps.
     "fake_quantize_per_tensor_affine",
     "fake_quantize_learnable_per_tensor_affine",
-    // Degrees of polynomials are truncated.
-    "special_chebyshev_polynomial_t",
+    // One value for all elements, which has a test of its own.
+    "fill",
+    "masked_fill",
 ];
 
 /// A number from 0 to 1.
@@ -434,6 +435,17 @@ fn broadcast_operands_get_sums() {
     let empty = StridedBuffer::zeros(DType::F64, &[0, 3], Device::Cpu).unwrap();
     let (d, nothing) = mul::vjp(&empty, &scalar, &empty).unwrap();
     assert_eq!((d.item::<f64>().unwrap(), nothing.shape()), (0.0, &[0, 3][..]));
+}
+
+#[test]
+fn a_value_for_all_elements_gets_the_sum() {
+    let x = buffer(&[1.0, 2.0, 3.0]);
+    let value = StridedBuffer::from_element(7.0f64).unwrap();
+    let mask = StridedBuffer::from_vec(vec![true, false, true], &[3]).unwrap();
+    let (dx, dvalue) = fill::vjp(&x, &x, &value).unwrap();
+    assert_eq!((dx.to_vec::<f64>().unwrap(), dvalue.item::<f64>().unwrap()), (vec![0.0; 3], 6.0));
+    let (dx, dvalue) = masked_fill::vjp(&x, &x, &mask, &value).unwrap();
+    assert_eq!((dx.to_vec::<f64>().unwrap(), dvalue.item::<f64>().unwrap()), (vec![0.0, 2.0, 0.0], 4.0));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The attribute macros of gems.
 //!
 //! One Rust scalar function goes through `signature` and `body` into a typed `model`, is checked, and comes out as CUDA
-//! C++ text (`cuda`), as the Rust function (`rust`) and as the static description of an op (`expand`).
+//! C++ text (`cuda`), as the Rust function (`rust`) and as the static description of an op (`expand`). Its derivative is
+//! another model (`grad`), which goes the same way.
 
 mod args;
 mod body;
@@ -44,7 +45,13 @@ use proc_macro::TokenStream;
 /// | `check = path` | a function that refuses arguments before anything is planned | every argument is taken |
 /// | `complex = path` | the op that serves complex operands, where they need another formula | the function itself |
 /// | `name = "where"` | the name in texts and registries | the function's |
+/// | `grad`, `grad(…)` | the derivative, too: `vjp` on buffers, `BACKWARD` as an op, `backward` for numbers | none |
 /// | `crate = path` | where gems is | found in `Cargo.toml` |
+///
+/// Inside of `grad(…)`: `wrt(x, y)`, the parameters that have a gradient; `backward = path(grad_output, x, output)`, a
+/// device function or an op's `scalar` that gives the gradients; `numbers = path`, another one for calls in which all
+/// tensors but the first are numbers; `zero`, a function that is constant in pieces; `saves = output`, a derivative that
+/// takes the result; `order = 2`, the derivative of the derivative.
 ///
 /// Kinds are `default`, `no_opmath`, `int_to_float`, `always_bool`, `complex_to_float` and `bool_to_long`, as in PyTorch.
 ///
@@ -73,7 +80,7 @@ pub fn pointwise_dynamic(args: TokenStream, item: TokenStream) -> TokenStream {
 /// It stays a plain Rust function, and gets a type of the same name that holds its device form, `DEVICE`.
 /// Besides what an op may contain: `let mut`, assignment, `while`, `for i in a..b`, `break`, `continue`, `return`, usize,
 /// and elements of arrays declared by `const` inside the function. A position behind the end of an array means its last
-/// element. The only option is `crate = path`.
+/// element. Options are `grad`, as for ops, and `crate = path`.
 #[proc_macro_attribute]
 pub fn device_fn(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::device_fn(args.into(), item.into()).into()

@@ -89,7 +89,11 @@ impl Derivatives {
             quote! {
                 #[doc = #doc]
                 #lints
-                #[allow(unused_variables, reason = "a derivative need not use every operand")]
+                #[allow(
+                    unused_variables,
+                    clippy::approx_constant,
+                    reason = "a derivative need not use every operand; constants of complex types are literals"
+                )]
                 #function
                 #[doc = #device_doc]
                 #vis const #device_name: &'static #private::DeviceFn = #device;
@@ -166,7 +170,11 @@ impl OpForm {
             /// The derivative as an op.
             #vis const #item: &'static #private::OpDef = {
                 #lints
-                #[allow(unused_variables, reason = "a derivative need not use every operand")]
+                #[allow(
+                    unused_variables,
+                    clippy::approx_constant,
+                    reason = "a derivative need not use every operand; constants of complex types are literals"
+                )]
                 #function
                 const DEVICE: &#private::DeviceFn = #device;
                 #def

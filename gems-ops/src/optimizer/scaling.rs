@@ -3,7 +3,7 @@
 use crate::prelude::*;
 
 /// average + (1 − decay)·(value − average), as [`lerp`](fn@lerp); in place by `ema_update::inplace`.
-#[pointwise_dynamic(promote = default(average, value))]
+#[pointwise_dynamic(promote = default(average, value), grad)]
 pub fn ema_update<T: Float>(average: T, value: T, #[param] decay: T) -> T {
     lerp::scalar(average, value, 1 - decay)
 }
