@@ -10,7 +10,7 @@ use std::alloc;
 use std::any::Any;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Alignment of owned host memory in bytes: a cache line, and every vector register.
 const HOST_ALIGN: usize = 64;
@@ -33,6 +33,14 @@ impl Storage {
     /// `Memory` if the allocator refuses.
     pub fn host_zeroed(bytes: usize) -> Result<Storage> {
         Ok(Storage(Arc::new(Memory::Host(HostMemory::zeroed(bytes)?))))
+    }
+
+    /// Host memory of unspecified content, for results that are written in full.
+    ///
+    /// # Errors
+    /// `Memory` if the allocator refuses.
+    pub(crate) fn host_any(bytes: usize) -> Result<Storage> {
+        Ok(Storage(Arc::new(Memory::Host(HostMemory::any(bytes)?))))
     }
 
     /// Host memory that belongs to `owner`.
@@ -151,6 +159,16 @@ impl HostMemory {
         Ok(HostMemory { pointer, bytes, owner: Owner::Heap(layout), lock })
     }
 
+    /// As [`HostMemory::zeroed`], but for large blocks that were freed before, which keep their content.
+    fn any(bytes: usize) -> Result<HostMemory> {
+        match SPARE.take(bytes) {
+            Some((pointer, layout)) => {
+                Ok(HostMemory { pointer, bytes, owner: Owner::Heap(layout), lock: RwLock::new(()) })
+            }
+            None => HostMemory::zeroed(bytes),
+        }
+    }
+
     /// The first byte. Whoever uses it holds `lock`.
     pub(crate) fn pointer(&self) -> *mut u8 {
         self.pointer.as_ptr()
@@ -167,10 +185,58 @@ struct Aligned;
 
 impl Drop for HostMemory {
     fn drop(&mut self) {
-        if let Owner::Heap(layout) = self.owner {
+        if let Owner::Heap(layout) = self.owner
+            && !SPARE.keep(self.pointer, layout)
+        {
             // SAFETY: allocated in `zeroed` with this layout, freed once, here.
             unsafe { alloc::dealloc(self.pointer.as_ptr(), layout) };
         }
+    }
+}
+
+/// Freed blocks for the next result of the same size: the pages of a new block cost more than most ops on it.
+struct Spare(Mutex<Vec<(Block, alloc::Layout)>>);
+
+/// The first byte of a block that nobody uses.
+struct Block(NonNull<u8>);
+
+// SAFETY: a block in the list has no user; whoever takes it out is its only one.
+unsafe impl Send for Block {}
+
+static SPARE: Spare = Spare(Mutex::new(Vec::new()));
+
+impl Spare {
+    /// Smaller blocks are left to the allocator, which keeps their pages itself.
+    const LEAST: usize = 1 << 20;
+    /// Bytes that are kept at most; the block that was freed longest ago goes first.
+    const MOST: usize = 512 << 20;
+
+    /// A kept block of exactly this size.
+    fn take(&self, bytes: usize) -> Option<(NonNull<u8>, alloc::Layout)> {
+        if bytes < Self::LEAST {
+            return None;
+        }
+        let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let position = blocks.iter().rposition(|(_, layout)| layout.size() == bytes)?;
+        let (Block(pointer), layout) = blocks.remove(position);
+        Some((pointer, layout))
+    }
+
+    /// Keeps a block, unless it is small or larger than all that may be kept.
+    fn keep(&self, pointer: NonNull<u8>, layout: alloc::Layout) -> bool {
+        if !(Self::LEAST..=Self::MOST).contains(&layout.size()) {
+            return false;
+        }
+        let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept: usize = blocks.iter().map(|(_, layout)| layout.size()).sum();
+        while kept + layout.size() > Self::MOST {
+            let (Block(oldest), layout) = blocks.remove(0);
+            kept -= layout.size();
+            // SAFETY: allocated in `zeroed` with this layout; it was in the list, so nobody uses it, and it is no more.
+            unsafe { alloc::dealloc(oldest.as_ptr(), layout) };
+        }
+        blocks.push((Block(pointer), layout));
+        true
     }
 }
 
@@ -181,5 +247,21 @@ impl fmt::Debug for HostMemory {
             Owner::Borrowed(_) => "borrowed",
         };
         write!(f, "{} bytes of {owner} host memory", self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_block_serves_the_next_result_of_its_size() {
+        const BYTES: usize = (3 << 20) + 4096;
+        let first = Storage::host_any(BYTES).unwrap();
+        let address = first.address();
+        drop(first);
+        assert_ne!(Storage::host_any(BYTES + 1).unwrap().address(), address);
+        let second = Storage::host_any(BYTES).unwrap();
+        assert_eq!((second.address(), second.bytes()), (address, BYTES));
     }
 }

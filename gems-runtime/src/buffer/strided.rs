@@ -62,10 +62,12 @@ impl StridedBuffer {
     /// # Errors
     /// `Shape` if the number of elements overflows; `Memory`; `Driver` if the device cannot be used.
     pub fn zeros(dtype: DType, shape: &[usize], device: Device) -> Result<StridedBuffer> {
-        let buffer = StridedBuffer::allocate(&Meta { dtype, device, layout: Layout::contiguous(shape)? })?;
-        if device != Device::Cpu {
-            exec::zero(&buffer.storage)?;
+        let meta = Meta { dtype, device, layout: Layout::contiguous(shape)? };
+        if device == Device::Cpu {
+            return StridedBuffer::allocate_by(&meta, Storage::host_zeroed);
         }
+        let buffer = StridedBuffer::allocate(&meta)?;
+        exec::zero(&buffer.storage)?;
         Ok(buffer)
     }
 
@@ -274,6 +276,14 @@ impl Buffer for StridedBuffer {
 
     fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()> {
         exec::call_out(op, operands, outputs)
+    }
+
+    fn zeros_like(&self) -> Result<Self> {
+        StridedBuffer::zeros(self.meta.dtype, self.meta.layout.shape(), self.meta.device)
+    }
+
+    fn sum_like(&self, like: &Self) -> Result<Self> {
+        exec::sum_to(self, like.meta.layout.shape(), like.meta.dtype)
     }
 }
 

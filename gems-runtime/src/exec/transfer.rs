@@ -12,7 +12,7 @@ use std::sync::PoisonError;
 /// Memory of unspecified content on a device.
 pub(crate) fn allocate(device: Device, bytes: usize) -> Result<Storage> {
     match device {
-        Device::Cpu => Storage::host_zeroed(bytes),
+        Device::Cpu => Storage::host_any(bytes),
         #[cfg(feature = "cuda")]
         Device::Cuda(ordinal) => super::cuda::allocate(ordinal, bytes),
         #[cfg(not(feature = "cuda"))]

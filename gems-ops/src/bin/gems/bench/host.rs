@@ -5,12 +5,13 @@
 use super::data::{self, Argument};
 use super::{BenchArgs, Row, context, median, program, verdict};
 use crate::failure::Outcome;
-use gems_ops::buffer::StridedBuffer;
+use gems_ops::buffer::{StridedBuffer, SymbolicBuffer};
 use gems_ops::device::Device;
 use gems_ops::op::Operand;
 use gems_ops::plan::{Outputs, policy::Tuning};
 use gems_ops::{add, gelu_and_mul, plan, sub, tanh};
 use gems_runtime::exec::Prepared;
+use gems_runtime::trace::compile;
 use serde_json::json;
 use std::io::Write;
 use std::time::Instant;
@@ -78,9 +79,11 @@ pub(crate) fn suite(args: &BenchArgs, out: &mut impl Write) -> Outcome<Vec<Row>>
         gelu_and_mul(&tanh(y)?, &sub(x, y)?)?;
         Ok(())
     })?;
-    if args.wants("seedF") {
-        writeln!(out, "{:22} needs tracing", "seedF fused")?;
-    }
+    let seed = compile(|[x, y]: [SymbolicBuffer; 2]| gelu_and_mul(&tanh(&y)?, &sub(&x, &y)?));
+    report("seedF fused", Some(1.20), &fused, &mut || {
+        seed.call([x, y])?;
+        Ok(())
+    })?;
     Ok(rows)
 }
 
