@@ -324,7 +324,7 @@ impl<'a> Task<'a> {
         let (params, sources) = self.params();
         let results = params.iter().zip(&sources).filter(|(_, source)| matches!(source, Source::Output(_)));
         let names: Vec<&Ident> = results.map(|(param, _)| &param.ident).collect();
-        rule.args.iter().flatten().any(|arg| names.iter().any(|name| *name == arg))
+        rule.args.iter().flatten().any(|arg| names.contains(&arg))
     }
 
     /// The gradients as a function of the author gives them.

@@ -141,7 +141,7 @@ pub fn pack_sum(plan: &Reduction, from: u64, to: u64) -> Packed {
     for axes in [&plan.kept, &plan.summed] {
         let Coalesced { extents, strides } = axes;
         words.extend(extents.iter().map(|&extent| extent as u64));
-        words.extend(strides.iter().flatten().map(|&stride| stride as i64 as u64));
+        words.extend(strides.iter().flatten().map(|&stride| (stride as i64).cast_unsigned()));
     }
     words.extend([plan.results as u64, plan.count as u64]);
     let bytes: Vec<u8> = match plan.spec.index {
