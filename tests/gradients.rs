@@ -1,4 +1,6 @@
 //! Derivatives: of every op against differences, conventions at kinks, dead branches, broadcasting, the derived text.
+#![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
+#![expect(clippy::cast_possible_truncation, reason = "the numbers are small")]
 
 use gems_ops::REGISTRY;
 use gems_ops::prelude::*;

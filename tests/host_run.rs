@@ -1,5 +1,6 @@
 //! Generated kernels, built by the host's compiler and run over random layouts, against the CPU back end.
 #![cfg(feature = "host-run")]
+#![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
 use gems_ops::prelude::*;
 use gems_runtime::exec;

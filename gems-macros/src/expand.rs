@@ -256,6 +256,7 @@ impl Output<'_> {
                 clippy::manual_clamp,
                 clippy::neg_cmp_op_on_partial_ord,
                 clippy::eq_op,
+                clippy::approx_constant,
                 clippy::float_cmp,
                 reason = "the advice is outside of the scalar language, or changes what NaN gives"
             )]

@@ -89,4 +89,6 @@ mod pages {
     mod numerics {}
     #[doc = include_str!("../../docs/tracing.md")]
     mod tracing {}
+    #[doc = include_str!("../../docs/gradients.md")]
+    mod gradients {}
 }

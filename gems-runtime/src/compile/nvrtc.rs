@@ -316,7 +316,7 @@ impl Owned<'_> {
     }
 
     fn compile(&self, target: Target) -> Result<(), String> {
-        let options = OPTIONS.iter().map(|option| (*option).to_owned()).chain([target.option()]);
+        let options = self.nvrtc.version.options(target).into_iter();
         let options =
             options.map(CString::new).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
         let pointers: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();

@@ -8,6 +8,9 @@ use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
 
+/// Columns that signatures are padded to at most: an optimizer's needs more, and has it for itself.
+const WIDEST: usize = 60;
+
 pub(crate) fn list(args: &ListArgs, out: &mut impl Write) -> Outcome {
     let word = args.word.as_deref().unwrap_or_default().to_lowercase();
     let ops: Vec<_> = gems_ops::REGISTRY
@@ -20,7 +23,7 @@ pub(crate) fn list(args: &ListArgs, out: &mut impl Write) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let signatures: Vec<_> = ops.iter().map(|op| signature(op)).collect();
-    let width = signatures.iter().map(|text| text.chars().count()).max().unwrap_or(0);
+    let width = signatures.iter().map(|text| text.chars().count()).max().unwrap_or(0).min(WIDEST);
     for (op, signature) in ops.iter().zip(&signatures) {
         writeln!(out, "{signature:width$}  {:?}  {}", op.promote.kind, dtypes(op.dtypes))?;
         writeln!(out, "    {}", first_line(op))?;
