@@ -8,8 +8,8 @@ use num_complex::Complex;
 pub enum Bound {
     /// The same bits; NaN for NaN.
     Exact,
-    /// At most so many representable values apart (f32 and f64; halves one apart); NaN for NaN. Results below 1/64 are
-    /// counted in the ulps of 1/64, since sums of library results cancel.
+    /// At most so many representable values apart (f32 and f64; halves one apart); NaN for NaN. Results below 1/4 are
+    /// counted in the ulps of 1/4, since sums of library results cancel.
     Ulps(u64),
 }
 
@@ -53,7 +53,7 @@ fn differ(expected: &[f64], got: &[f64], bound: Bound, dtype: DType) -> Result<(
         _ if a.is_nan() || b.is_nan() => a.is_nan() && b.is_nan(),
         Bound::Exact => a.to_bits() == b.to_bits(),
         Bound::Ulps(ulps) => {
-            let scale = a.abs().max(1.0 / 64.0);
+            let scale = a.abs().max(0.25);
             let unit = match dtype {
                 DType::F64 => ulp(scale, 52, -1074),
                 DType::F32 => ulp(scale, 23, -149),

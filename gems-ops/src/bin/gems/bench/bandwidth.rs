@@ -98,7 +98,6 @@ fn measure(case: &Case, ctx: &'static Context, args: &BenchArgs, copy: f64) -> O
     let call = match case.what {
         What::Op(name) => Call::op(find_op(name)?, operands()?, case.out, device, args)?,
         What::Fused(program) => Call::fused(program(), operands()?, args)?,
-        What::NeedsTracing => return Err(Failure::new("needs tracing")),
     };
     let measured = call.measure(case.name, ctx, args, copy)?;
     drop(call);
