@@ -11,6 +11,7 @@ fn every_misuse_has_its_message() {
     cases.compile_fail("ui/signature/*.rs");
     cases.compile_fail("ui/body/*.rs");
     cases.compile_fail("ui/device_fn/*.rs");
+    cases.compile_fail("ui/grad/*.rs");
     cases.compile_fail("ui/type/*.rs");
     cases.compile_fail("ui/symbolic/*.rs");
 }

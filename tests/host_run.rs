@@ -80,3 +80,39 @@ fn outputs_of_any_place_agree() {
         }
     }
 }
+
+/// Sums of small whole numbers are exact in any order.
+#[test]
+fn sums_over_broadcast_axes_agree() {
+    let mut random = Random::new(5);
+    for turn in 0..24 {
+        let dtype = [DType::F32, DType::BF16, DType::F64, DType::F16, DType::C64][turn % 5];
+        let shape = random.shape(4, 9);
+        let layout = random.layout(&shape);
+        let count = layout.span().map_or(0, |(_, high)| high.unsigned_abs() + 1);
+        let values: Vec<f32> = (0..count).map(|_| random.below(9) as f32 - 4.0).collect();
+        let whole = cast(&StridedBuffer::from_slice(&values, &[count]).unwrap(), dtype).unwrap();
+        let Ok(x) = whole.as_strided(layout.shape(), layout.strides(), layout.offset()) else { continue };
+        let shape = x.shape().to_vec();
+        let skipped = random.below(shape.len() + 1);
+        let target: Vec<usize> =
+            shape[skipped..].iter().map(|&extent| if random.chance(50) { 1 } else { extent }).collect();
+        let to = if dtype.is_complex() { DType::C128 } else { DType::F64 };
+        let cpu = exec::sum_to(&x, &target, to).unwrap();
+        let host = exec::sum_to_on(host_run::sum_back_end, &x, &target, to).unwrap();
+        let context = format!("turn {turn}: {x:?} to {target:?}");
+        assert_eq!(cpu.shape(), host.shape(), "{context}");
+        assert_eq!(format!("{cpu}"), format!("{host}"), "{context}");
+    }
+}
+
+#[test]
+fn long_sums_agree_for_rows_and_columns() {
+    let values: Vec<f32> = (0..40 * 70).map(|i| (i % 7) as f32).collect();
+    let x = StridedBuffer::from_slice(&values, &[40, 70]).unwrap();
+    for target in [&[70][..], &[40, 1], &[], &[1, 1], &[40, 70]] {
+        let cpu = exec::sum_to(&x, target, DType::F16).unwrap();
+        let host = exec::sum_to_on(host_run::sum_back_end, &x, target, DType::F16).unwrap();
+        assert_eq!(cpu.to_vec::<half::f16>().unwrap(), host.to_vec::<half::f16>().unwrap(), "{target:?}");
+    }
+}

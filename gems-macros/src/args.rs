@@ -3,7 +3,7 @@
 //! Guarantees that every option stands once and is well formed; a wrong option is recorded and skipped.
 //! Names of parameters are not looked up here: that is a rule of `check`.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
@@ -14,12 +14,14 @@ use crate::dtype::{Category, DType};
 use crate::errors::{Errors, choices};
 
 /// Options of `#[pointwise_dynamic]`.
-const OPTIONS: [&str; 13] = [
+const OPTIONS: [&str; 14] = [
     "promote", "compute", "dtypes", "accepts", "numbers", "outputs", "like", "vote", "casts", "check",
-    "complex", "name", "crate",
+    "complex", "name", "grad", "crate",
 ];
 /// Options of `#[device_fn]`.
-const DEVICE_OPTIONS: [&str; 1] = ["crate"];
+const DEVICE_OPTIONS: [&str; 2] = ["grad", "crate"];
+/// Options inside `grad(…)`.
+const GRAD_OPTIONS: [&str; 6] = ["wrt", "backward", "numbers", "zero", "saves", "order"];
 
 /// Which attribute the options belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +50,58 @@ pub(crate) struct Args {
     pub(crate) outputs: Option<Vec<Ident>>,
     /// Pairs of output and parameter.
     pub(crate) like: Vec<(Ident, Ident)>,
+    pub(crate) grad: Option<Grad>,
     pub(crate) krate: Option<syn::Path>,
+}
+
+/// `grad`, or `grad(wrt(x, y), backward = path(grad_output, x), saves = output, order = 2)`.
+#[derive(Debug)]
+pub(crate) struct Grad {
+    pub(crate) word: Ident,
+    /// The parameters that have a gradient; without names, all tensors of floats.
+    pub(crate) wrt: Option<Vec<Ident>>,
+    /// The derivative that the author gives.
+    pub(crate) backward: Option<HandRule>,
+    /// The derivative for the first tensor where all others are numbers.
+    pub(crate) numbers: Option<HandRule>,
+    /// Whether `zero` stands there: the function is constant in pieces.
+    pub(crate) zero: bool,
+    /// The word of `saves = output`.
+    pub(crate) saves: Option<Ident>,
+    /// How many times the function is differentiated.
+    pub(crate) order: usize,
+}
+
+/// A function that gives gradients, and what it takes.
+#[derive(Clone, Debug)]
+pub(crate) struct HandRule {
+    pub(crate) path: syn::Path,
+    /// Names of gradients, parameters and results; without them, all gradients and parameters.
+    pub(crate) args: Option<Vec<Ident>>,
+}
+
+impl HandRule {
+    /// Where the rule stands.
+    pub(crate) fn span(&self) -> Span {
+        self.path.segments.last().map_or_else(Span::call_site, |last| last.ident.span())
+    }
+}
+
+impl Grad {
+    fn new(word: Ident) -> Grad {
+        Grad { word, wrt: None, backward: None, numbers: None, zero: false, saves: None, order: 1 }
+    }
+
+    /// The same option on the derivative itself, whose formula is known.
+    pub(crate) fn of_derivative(&self) -> Grad {
+        Grad { order: self.order, ..Grad::new(self.word.clone()) }
+    }
+
+    /// The option for a call in which only this tensor is no number.
+    pub(crate) fn with_numbers(&self, tensor: &Ident) -> Option<Grad> {
+        let rule = self.numbers.clone()?;
+        Some(Grad { wrt: Some(vec![tensor.clone()]), backward: Some(rule), ..Grad::new(self.word.clone()) })
+    }
 }
 
 /// `promote = KIND` or `promote = KIND(x, y)`.
@@ -83,7 +136,7 @@ impl Kind {
 
     /// The runtime's variant.
     pub(crate) fn variant(self) -> Ident {
-        Ident::new(Kind::NAMES[self as usize].2, proc_macro2::Span::call_site())
+        Ident::new(Kind::NAMES[self as usize].2, Span::call_site())
     }
 }
 
@@ -106,7 +159,7 @@ impl Numbers {
 
     /// The runtime's variant.
     pub(crate) fn variant(self) -> Ident {
-        Ident::new(Numbers::NAMES[self as usize].2, proc_macro2::Span::call_site())
+        Ident::new(Numbers::NAMES[self as usize].2, Span::call_site())
     }
 }
 
@@ -172,6 +225,7 @@ impl Args {
             }
             "name" => self.name = Some(value(input, &option, "\"where\"", |input| input.parse())?),
             "outputs" => self.outputs = Some(list(input, &option, "mantissa, exponent", parse_name)?),
+            "grad" => self.grad = Some(parse_grad(input, option)?),
             "like" => self.like = list(input, &option, "out = param", parse_like)?,
             _ => {
                 self.krate = Some(value(input, &option, "path::to::gems", syn::Path::parse_mod_style)?);
@@ -319,6 +373,79 @@ fn parse_accepts(input: ParseStream<'_>) -> syn::Result<(Ident, Vec<DTypes>)> {
     input.parse::<Token![=]>()?;
     let dtypes = Punctuated::<DTypes, Token![|]>::parse_separated_nonempty_with(input, parse_dtypes)?;
     Ok((param, dtypes.into_iter().collect()))
+}
+
+fn parse_grad(input: ParseStream<'_>, word: Ident) -> syn::Result<Grad> {
+    let mut grad = Grad::new(word.clone());
+    if input.is_empty() {
+        return Ok(grad);
+    }
+    for option in list(input, &word, "order = 2", parse_tokens)? {
+        (|input: ParseStream<'_>| parse_grad_option(input, &mut grad)).parse2(option)?;
+    }
+    Ok(grad)
+}
+
+/// The tokens up to a comma.
+fn parse_tokens(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let mut tokens = TokenStream::new();
+    while !input.is_empty() && !input.peek(Token![,]) {
+        input.parse::<TokenTree>()?.to_tokens(&mut tokens);
+    }
+    Ok(tokens)
+}
+
+fn parse_grad_option(input: ParseStream<'_>, grad: &mut Grad) -> syn::Result<()> {
+    let option: Ident = input.parse()?;
+    match option.to_string().as_str() {
+        "wrt" => grad.wrt = Some(list(input, &option, "x, y", parse_name)?),
+        "backward" => {
+            grad.backward = Some(value(input, &option, "path::to::function", parse_hand_rule)?);
+        }
+        "numbers" => {
+            grad.numbers = Some(value(input, &option, "path::to::function", parse_hand_rule)?);
+        }
+        "zero" => {
+            grad.zero = true;
+            expect_end(input)?;
+        }
+        "saves" => grad.saves = Some(value(input, &option, "output", parse_saves)?),
+        "order" => grad.order = value(input, &option, "2", parse_order)?,
+        name => {
+            let expected = choices(GRAD_OPTIONS);
+            let message = format!("unknown option `{name}` of `grad`; expected one of {expected}");
+            return Err(syn::Error::new(option.span(), message));
+        }
+    }
+    Ok(())
+}
+
+fn parse_hand_rule(input: ParseStream<'_>) -> syn::Result<HandRule> {
+    let path = input.call(syn::Path::parse_mod_style)?;
+    let mut args = None;
+    if input.peek(syn::token::Paren) {
+        let content;
+        syn::parenthesized!(content in input);
+        args = Some(Punctuated::<Ident, Token![,]>::parse_terminated(&content)?.into_iter().collect());
+    }
+    Ok(HandRule { path, args })
+}
+
+fn parse_saves(input: ParseStream<'_>) -> syn::Result<Ident> {
+    let word: Ident = input.parse()?;
+    if word == "output" {
+        return Ok(word);
+    }
+    let message = format!("`{word}` cannot be saved; expected `output`, or leave the option out");
+    Err(syn::Error::new(word.span(), message))
+}
+
+fn parse_order(input: ParseStream<'_>) -> syn::Result<usize> {
+    let number: syn::LitInt = input.parse()?;
+    match number.base10_parse() {
+        Ok(order @ (1 | 2)) => Ok(order),
+        _ => Err(syn::Error::new(number.span(), "derivatives of order 1 and 2 are made; write `order = 2`")),
+    }
 }
 
 fn parse_like(input: ParseStream<'_>) -> syn::Result<(Ident, Ident)> {

@@ -3,17 +3,20 @@
 //! Each stage records mistakes; after the two gates (reading, checking) nothing here can fail. After a mistake the same
 //! items are emitted with empty bodies, so that one mistake gives one error.
 
+mod gradient;
 mod interface;
 mod statics;
 #[cfg(test)]
 mod tests;
 
+use gradient::Derivatives;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::ItemFn;
 
 use crate::args::{Args, Attribute};
 use crate::errors::{Errors, Failed};
+use crate::grad::Function;
 use crate::schema::Schema;
 use crate::signature::Signature;
 use crate::{body, check, cuda, krate, rust, source};
@@ -70,11 +73,22 @@ fn stages(
     let schema = (attribute == Attribute::PointwiseDynamic).then(|| Schema::new(args, signature, errors));
     check::check(signature, &body, errors);
     errors.gate()?;
-    let device = statics::device(signature, &body, &cuda::write(signature, &body), private);
+    let names = schema.as_ref().map(|schema| output.outputs(schema));
+    let (body, derivatives) = match &args.grad {
+        Some(grad) => {
+            let function = Function { signature: signature.clone(), body };
+            let (function, derivatives) = Derivatives::of(function, names.as_deref(), grad, private, errors);
+            errors.gate()?;
+            (function.body, derivatives)
+        }
+        None => (body, Derivatives::default()),
+    };
+    let device =
+        statics::device(&signature.name().to_string(), &body, &cuda::write(signature, &body), private);
     let formula = rust::write(signature, &body, private);
     Ok(match schema {
-        Some(schema) => output.op(&schema, &device, &formula, &source::text(item)),
-        None => output.device_fn(&device, &formula),
+        Some(schema) => output.op(&schema, &device, &formula, &derivatives, &source::text(item)),
+        None => output.device_fn(&device, &formula, &derivatives),
     })
 }
 
@@ -92,10 +106,25 @@ impl Output<'_> {
     /// pub enum swiglu {}
     /// impl swiglu { DEF, DEVICE, out, inplace, scalar }
     /// ```
-    fn op(&self, schema: &Schema, device: &TokenStream, formula: &TokenStream, source: &str) -> TokenStream {
+    ///
+    /// With `grad`, also `vjp`, `BACKWARD`, `backward` and `BACKWARD_DEVICE`.
+    fn op(
+        &self,
+        schema: &Schema,
+        device: &TokenStream,
+        formula: &TokenStream,
+        derivatives: &Derivatives,
+        source: &str,
+    ) -> TokenStream {
         let Signature { cfgs, .. } = self.signature;
         let (name, vis) = (self.signature.name(), &self.signature.item.vis);
-        let def = statics::op_def(self.signature, schema, source, self.private);
+        let forms = statics::Forms {
+            device: quote!(#name::DEVICE),
+            formula: quote!(#name::scalar),
+            vjp: derivatives.def(self.private),
+        };
+        let def = statics::op_def(self.signature, schema, source, &forms, self.private);
+        let (gradients, backward) = (derivatives.op_items(self, schema), derivatives.items(self));
         let run = interface::run(self, &self.outputs(schema));
         let out = interface::out(self, &self.outputs(schema));
         let inplace = interface::inplace(self);
@@ -117,6 +146,8 @@ impl Output<'_> {
                 /// The formula itself, for plain numbers.
                 #lints
                 #scalar
+                #gradients
+                #backward
             }
         }
     }
@@ -127,12 +158,18 @@ impl Output<'_> {
     /// pub enum erfcx {}
     /// impl erfcx { DEVICE }
     /// ```
-    fn device_fn(&self, device: &TokenStream, formula: &TokenStream) -> TokenStream {
+    fn device_fn(
+        &self,
+        device: &TokenStream,
+        formula: &TokenStream,
+        derivatives: &Derivatives,
+    ) -> TokenStream {
         let Signature { cfgs, .. } = self.signature;
         let (name, vis, private) = (self.signature.name(), &self.signature.item.vis, self.private);
         let docs = interface::docs(self.signature);
         let function = self.formula(name, formula);
         let home = self.home("The device form of");
+        let backward = derivatives.items(self);
         quote! {
             #docs
             #(#cfgs)*
@@ -143,6 +180,7 @@ impl Output<'_> {
             impl #name {
                 /// The CUDA C++ form of the function.
                 #vis const DEVICE: &'static #private::DeviceFn = #device;
+                #backward
             }
         }
     }

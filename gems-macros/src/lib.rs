@@ -10,6 +10,7 @@ mod cuda;
 mod dtype;
 mod errors;
 mod expand;
+mod grad;
 mod infer;
 mod krate;
 mod methods;

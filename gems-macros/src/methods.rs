@@ -21,6 +21,9 @@ pub(crate) struct Method {
     /// Arguments behind the receiver.
     pub(crate) args: &'static [Arg],
     pub(crate) result: Res,
+    /// The gradient of each operand, in the scalar language; see [`crate::grad::rules`]. Without one, the operation
+    /// has no derivative.
+    pub(crate) gradients: &'static [&'static str],
 }
 
 /// Type of an argument behind the receiver.
@@ -64,7 +67,7 @@ const fn method(
     args: &'static [Arg],
     result: Res,
 ) -> Method {
-    Method { name, owner, cuda, operator: None, args, result }
+    Method { name, owner, cuda, operator: None, args, result, gradients: &[] }
 }
 
 /// A function of the receiver alone that keeps its type and its name.
@@ -83,7 +86,11 @@ const fn predicate(owner: Trait, name: &'static str) -> Method {
 }
 
 /// As [`binary`], with an operator in C++ for f32 and f64.
-const fn arithmetic(name: &'static str, operator: &'static str) -> Method {
+const fn arithmetic(
+    name: &'static str,
+    operator: &'static str,
+    gradients: &'static [&'static str],
+) -> Method {
     Method {
         name,
         owner: Number,
@@ -91,29 +98,101 @@ const fn arithmetic(name: &'static str, operator: &'static str) -> Method {
         operator: Some(operator),
         args: &[Arg::Same],
         result: Res::Same,
+        gradients,
     }
 }
 
+impl Method {
+    /// The same with the gradients of its operands.
+    const fn gradients(self, gradients: &'static [&'static str]) -> Method {
+        Method { gradients, ..self }
+    }
+}
+
+/// The gradient of a piecewise constant function.
+const ZERO: &[&str] = &["0"];
+/// Gradients of two operands of which the result is one; halves where they are equal. A NaN that the result shows is
+/// everybody's, one that it hides is nobody's.
+const MINIMUM: &[&str] = &[
+    "if x == y { 0.5 * g } else if x > y { 0 } else { g }",
+    "if x == y { 0.5 * g } else if y > x { 0 } else { g }",
+];
+const MAXIMUM: &[&str] = &[
+    "if x == y { 0.5 * g } else if x < y { 0 } else { g }",
+    "if x == y { 0.5 * g } else if y < x { 0 } else { g }",
+];
+const MIN: &[&str] = &[
+    "if x == y { 0.5 * g } else if x < y || y.is_nan() { g } else { 0 }",
+    "if x == y { 0.5 * g } else if y < x || x.is_nan() && y == y { g } else { 0 }",
+];
+const MAX: &[&str] = &[
+    "if x == y { 0.5 * g } else if x > y || y.is_nan() { g } else { 0 }",
+    "if x == y { 0.5 * g } else if y > x || x.is_nan() && y == y { g } else { 0 }",
+];
+/// The sign for what lies on the real line, else z/|z|; 0 at 0.
+const ABS: &[&str] = &["if x.im() == 0 {
+        (if x.re() > 0 { g } else if x.re() < 0 { -g } else { 0 }).widen()
+    } else {
+        x * (g / r).widen()
+    }"];
+const POW: &[&str] = &[
+    "if y == 0 { 0 } else { g * (y * x.pow(y - 1)).conj() }",
+    "if x == 0 && y.re() >= 0 { 0 } else { g * (r * x.ln()).conj() }",
+];
+/// Two roots keep to the branch of complex numbers; one root is real wherever its square is positive.
+const ACOSH: &[&str] = &["if x.is_complex() {
+        g / ((x - 1).sqrt() * (x + 1).sqrt()).conj()
+    } else {
+        g / ((x - 1) * (x + 1)).sqrt().abs().widen()
+    }"];
+/// Scaled by the larger operand, so that nothing overflows.
+const ATAN2: &[&str] = &[
+    "{
+        let m = x.abs().maximum(y.abs());
+        let (u, v) = (x / m, y / m);
+        if m == 0 { 0 } else if m > T::MAX { g * (y / m) } else { g * v / (m * (u * u + v * v)) }
+    }",
+    "{
+        let m = x.abs().maximum(y.abs());
+        let (u, v) = (x / m, y / m);
+        if m == 0 { 0 } else if m > T::MAX { -(g * (x / m)) } else { -(g * u / (m * (u * u + v * v))) }
+    }",
+];
+/// ∞ at 0, where two infinities would meet.
+const BESSEL_Y1: &[&str] = &["if x == 0 { g * T::INFINITY } else { g * (x.bessel_y0() - r / x) }"];
+const COPYSIGN: &[&str] = &[
+    "if x == 0 {
+        0
+    } else if x.is_nan() {
+        x
+    } else if x.is_sign_negative() == y.is_sign_negative() {
+        g
+    } else {
+        -g
+    }",
+    "0",
+];
+
 /// Every operation. Names that are C++ keywords have an underscore behind them in the prelude.
 static METHODS: &[Method] = &[
-    arithmetic("add", "+"),
-    arithmetic("sub", "-"),
-    arithmetic("mul", "*"),
-    arithmetic("div", "/"),
-    unary(Number, "neg"),
-    method(Number, "abs", "abs", &[], Res::Real),
-    method(Number, "re", "re", &[], Res::Real),
-    method(Number, "im", "im", &[], Res::Real),
-    unary(Number, "conj"),
-    binary(Number, "pow"),
-    binary(Real, "rem"),
-    binary(Real, "div_trunc"),
-    binary(Real, "div_floor"),
-    binary(Real, "rem_floor"),
-    binary(Real, "minimum"),
-    binary(Real, "maximum"),
-    binary(Real, "min"),
-    binary(Real, "max"),
+    arithmetic("add", "+", &["g", "g"]),
+    arithmetic("sub", "-", &["g", "-g"]),
+    arithmetic("mul", "*", &["g * y.conj()", "g * x.conj()"]),
+    arithmetic("div", "/", &["g / y.conj()", "-(g * (r / y).conj())"]),
+    unary(Number, "neg").gradients(&["-g"]),
+    method(Number, "abs", "abs", &[], Res::Real).gradients(ABS),
+    method(Number, "re", "re", &[], Res::Real).gradients(&["g.widen()"]),
+    method(Number, "im", "im", &[], Res::Real).gradients(&["(-1).sqrt() * g.widen()"]),
+    unary(Number, "conj").gradients(&["g.conj()"]),
+    binary(Number, "pow").gradients(POW),
+    binary(Real, "rem").gradients(&["g", "-(g * x.div_trunc(y))"]),
+    binary(Real, "div_trunc").gradients(&["0", "0"]),
+    binary(Real, "div_floor").gradients(&["0", "0"]),
+    binary(Real, "rem_floor").gradients(&["g", "-(g * x.div_floor(y))"]),
+    binary(Real, "minimum").gradients(MINIMUM),
+    binary(Real, "maximum").gradients(MAXIMUM),
+    binary(Real, "min").gradients(MIN),
+    binary(Real, "max").gradients(MAX),
     predicate(Real, "is_nan"),
     method(Int, "bitand", "bitand_", &[Arg::Same], Res::Same),
     method(Int, "bitor", "bitor_", &[Arg::Same], Res::Same),
@@ -125,54 +204,56 @@ static METHODS: &[Method] = &[
     method(Int, "leading_zeros", "leading_zeros", &[], Res::U32),
     method(Int, "trailing_zeros", "trailing_zeros", &[], Res::U32),
     method(Analytic, "arg", "arg", &[], Res::Real),
-    unary(Analytic, "recip"),
-    unary(Analytic, "sqrt"),
-    unary(Analytic, "rsqrt"),
-    unary(Analytic, "exp"),
-    unary(Analytic, "exp2"),
-    unary(Analytic, "exp_m1"),
-    unary(Analytic, "ln"),
-    unary(Analytic, "log2"),
-    unary(Analytic, "log10"),
-    unary(Analytic, "ln_1p"),
-    unary(Analytic, "sin"),
-    unary(Analytic, "cos"),
-    unary(Analytic, "tan"),
-    unary(Analytic, "asin"),
-    unary(Analytic, "acos"),
-    unary(Analytic, "atan"),
-    unary(Analytic, "sinh"),
-    unary(Analytic, "cosh"),
-    unary(Analytic, "tanh"),
-    unary(Analytic, "asinh"),
-    unary(Analytic, "acosh"),
-    unary(Analytic, "atanh"),
-    method(Float, "to_complex", "to_complex", &[Arg::Same], Res::Complex),
-    unary(Float, "floor"),
-    unary(Float, "ceil"),
-    unary(Float, "trunc"),
-    unary(Float, "round_ties_even"),
-    method(Float, "mul_add", "mul_add", &[Arg::Same, Arg::Same], Res::Same),
-    binary(Float, "hypot"),
-    binary(Float, "atan2"),
-    binary(Float, "copysign"),
+    unary(Analytic, "recip").gradients(&["-(g * (r * r).conj())"]),
+    unary(Analytic, "sqrt").gradients(&["g / (2 * r).conj()"]),
+    unary(Analytic, "rsqrt").gradients(&["-(0.5 * g * (r * r * r).conj())"]),
+    unary(Analytic, "exp").gradients(&["g * r.conj()"]),
+    unary(Analytic, "exp2").gradients(&["g * (r * 0.6931471805599453).conj()"]),
+    unary(Analytic, "exp_m1").gradients(&["g * x.exp().conj()"]),
+    unary(Analytic, "ln").gradients(&["g / x.conj()"]),
+    unary(Analytic, "log2").gradients(&["g / (x * 0.6931471805599453).conj()"]),
+    unary(Analytic, "log10").gradients(&["g / (x * 2.302585092994046).conj()"]),
+    unary(Analytic, "ln_1p").gradients(&["g / (1 + x).conj()"]),
+    unary(Analytic, "sin").gradients(&["g * x.cos().conj()"]),
+    unary(Analytic, "cos").gradients(&["-(g * x.sin().conj())"]),
+    unary(Analytic, "tan").gradients(&["g * (1 + r * r).conj()"]),
+    unary(Analytic, "asin").gradients(&["g / ((1 - x) * (1 + x)).sqrt().conj()"]),
+    unary(Analytic, "acos").gradients(&["-(g / ((1 - x) * (1 + x)).sqrt().conj())"]),
+    unary(Analytic, "atan").gradients(&["g / (1 + x * x).conj()"]),
+    unary(Analytic, "sinh").gradients(&["g * x.cosh().conj()"]),
+    unary(Analytic, "cosh").gradients(&["g * x.sinh().conj()"]),
+    unary(Analytic, "tanh").gradients(&["g * (1 - r * r).conj()"]),
+    unary(Analytic, "asinh").gradients(&["g / (1 + x * x).sqrt().conj()"]),
+    unary(Analytic, "acosh").gradients(ACOSH),
+    unary(Analytic, "atanh").gradients(&["g / ((1 - x) * (1 + x)).conj()"]),
+    method(Float, "to_complex", "to_complex", &[Arg::Same], Res::Complex).gradients(&["g.re()", "g.im()"]),
+    unary(Float, "floor").gradients(ZERO),
+    unary(Float, "ceil").gradients(ZERO),
+    unary(Float, "trunc").gradients(ZERO),
+    unary(Float, "round_ties_even").gradients(ZERO),
+    method(Float, "mul_add", "mul_add", &[Arg::Same, Arg::Same], Res::Same)
+        .gradients(&["g * y", "g * x", "g"]),
+    binary(Float, "hypot")
+        .gradients(&["if r == 0 { 0 } else { g * (x / r) }", "if r == 0 { 0 } else { g * (y / r) }"]),
+    binary(Float, "atan2").gradients(ATAN2),
+    binary(Float, "copysign").gradients(COPYSIGN),
     predicate(Float, "is_infinite"),
     predicate(Float, "is_finite"),
     predicate(Float, "is_sign_negative"),
-    binary(Float, "next_after"),
-    method(Float, "ldexp", "ldexp", &[Arg::I32], Res::Same),
-    method(Float, "frexp", "frexp", &[], Res::SameAndI32),
-    unary(Float, "cbrt"),
-    unary(Float, "sin_pi"),
-    unary(Float, "cos_pi"),
-    unary(Float, "erf"),
-    unary(Float, "erfc"),
+    binary(Float, "next_after").gradients(&["if x == y { 0 } else { g }", "0"]),
+    method(Float, "ldexp", "ldexp", &[Arg::I32], Res::Same).gradients(&["g.ldexp(y)"]),
+    method(Float, "frexp", "frexp", &[], Res::SameAndI32).gradients(&["g.ldexp(-e)"]),
+    unary(Float, "cbrt").gradients(&["g / (3 * r * r)"]),
+    unary(Float, "sin_pi").gradients(&["g * T::PI * x.cos_pi()"]),
+    unary(Float, "cos_pi").gradients(&["-(g * T::PI * x.sin_pi())"]),
+    unary(Float, "erf").gradients(&["g * T::FRAC_2_SQRT_PI * (-(x * x)).exp()"]),
+    unary(Float, "erfc").gradients(&["-(g * T::FRAC_2_SQRT_PI * (-(x * x)).exp())"]),
     unary(Float, "lgamma"),
     unary(Float, "tgamma"),
-    unary(Float, "bessel_j0"),
-    unary(Float, "bessel_j1"),
-    unary(Float, "bessel_y0"),
-    unary(Float, "bessel_y1"),
+    unary(Float, "bessel_j0").gradients(&["-(g * x.bessel_j1())"]),
+    unary(Float, "bessel_j1").gradients(&["if x == 0 { 0.5 * g } else { g * (x.bessel_j0() - r / x) }"]),
+    unary(Float, "bessel_y0").gradients(&["-(g * x.bessel_y1())"]),
+    unary(Float, "bessel_y1").gradients(BESSEL_Y1),
     method(Bits, "neg", "bits_neg", &[], Res::Same),
     method(Bits, "abs", "bits_abs", &[], Res::Same),
     method(Bits, "copysign", "bits_copysign", &[Arg::Same], Res::Same),
@@ -244,6 +325,12 @@ impl Method {
         let mut rows = METHODS.iter().filter(|row| row.name == name);
         let first = rows.clone().next();
         rows.find(|row| traits.is_some_and(|traits| traits.implies(row.owner))).or(first)
+    }
+
+    /// Every operation.
+    #[cfg(test)]
+    pub(crate) fn all() -> impl Iterator<Item = &'static Method> {
+        METHODS.iter()
     }
 
     /// Names of all methods.

@@ -45,7 +45,7 @@ pub(crate) struct Local {
 }
 
 /// A `const` item of the body.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Const {
     pub(crate) item: syn::ItemConst,
     pub(crate) dtype: DType,
@@ -55,19 +55,21 @@ pub(crate) struct Const {
 }
 
 /// A value that is known when the text is written.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum ConstValue {
     Literal(Literal),
     Assoc(&'static Constant),
 }
 
-/// An annotated function that the body calls.
-#[derive(Debug)]
+/// An annotated function that the body calls, or a derivative of one.
+#[derive(Clone, Debug)]
 pub(crate) struct Callee {
     /// The path of the function, as written.
     pub(crate) path: syn::Path,
-    /// The path of the type that holds its `DEVICE`.
+    /// The path of the type that holds its device form.
     pub(crate) home: syn::Path,
+    /// How many times it was differentiated.
+    pub(crate) order: usize,
 }
 
 /// Statements and the value behind them.
@@ -179,7 +181,7 @@ pub(crate) enum ExprKind {
 }
 
 /// A literal with the sign in front of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Literal {
     pub(crate) value: LiteralValue,
     pub(crate) negative: bool,
@@ -187,7 +189,7 @@ pub(crate) struct Literal {
     pub(crate) text: String,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum LiteralValue {
     Bool(bool),
     Int(u64),
@@ -222,6 +224,54 @@ impl Comparison {
     /// Whether the operands need an order.
     pub(crate) fn orders(self) -> bool {
         !matches!(self, Comparison::Eq | Comparison::Ne)
+    }
+}
+
+impl Callee {
+    /// The function of this path. `op::scalar` belongs to the type `op`, `f::backward` is the derivative of `f`, and any
+    /// other belongs to the type of its own name.
+    pub(crate) fn new(path: syn::Path) -> Callee {
+        let last = path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+        let order = match last.as_str() {
+            "scalar" => Some(0),
+            name => (1..=2).find(|&order| derivative_name(order) == name),
+        };
+        let mut home = path.clone();
+        if order.is_some() && path.segments.len() > 1 {
+            home.segments.pop();
+            home.segments.pop_punct();
+        }
+        Callee { path, home, order: order.unwrap_or_default() }
+    }
+
+    /// The path of the function, or of its derivative.
+    pub(crate) fn rust_path(&self) -> syn::Path {
+        if self.order == 0 { self.path.clone() } else { self.item(&derivative_name(self.order)) }
+    }
+
+    /// The path of its device form.
+    pub(crate) fn device_path(&self) -> syn::Path {
+        self.item(&device_name(self.order))
+    }
+
+    fn item(&self, name: &str) -> syn::Path {
+        let mut path = self.home.clone();
+        let span = path.segments.last().map_or_else(Span::call_site, |last| last.ident.span());
+        path.segments.push(Ident::new(name, span).into());
+        path
+    }
+}
+
+/// The name of the n-th derivative beside a function.
+pub(crate) fn derivative_name(order: usize) -> String {
+    if order == 1 { "backward".to_owned() } else { format!("backward{order}") }
+}
+
+/// The name of the device form of the n-th derivative; the function itself is the 0th.
+pub(crate) fn device_name(order: usize) -> String {
+    match order {
+        0 => "DEVICE".to_owned(),
+        order => format!("{}_DEVICE", derivative_name(order).to_uppercase()),
     }
 }
 

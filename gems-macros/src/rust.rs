@@ -149,7 +149,7 @@ impl Writer<'_> {
                 quote_spanned!(span=> #value)
             }
             ExprKind::Call { callee, args } => {
-                let (path, ty) = (&self.body.callees[*callee].path, self.ty(&expr.ty));
+                let (path, ty) = (self.body.callees[*callee].rust_path(), self.ty(&expr.ty));
                 let args = args.iter().map(|arg| self.expr(arg));
                 quote_spanned!(span=> #private::typed::<#ty>(#path(#(#args),*)))
             }

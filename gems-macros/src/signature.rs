@@ -12,12 +12,12 @@ use crate::errors::{Errors, choices};
 use crate::types::{self, Generic, Trait, Type};
 
 /// Most parameters of an op; the CPU loop's tuples end there.
-const MAX_PARAMS: usize = 17;
+pub(crate) const MAX_PARAMS: usize = 17;
 /// Most results of a function; the prelude's tuples end there.
-const MAX_OUTPUTS: usize = 8;
+pub(crate) const MAX_OUTPUTS: usize = 8;
 
 /// A function's signature.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Signature {
     /// The function without its body, and without the attributes that are ours.
     pub(crate) item: ItemFn,
@@ -37,7 +37,7 @@ pub(crate) struct Signature {
 }
 
 /// A parameter.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Param {
     pub(crate) ident: Ident,
     pub(crate) ty: Type,

@@ -10,7 +10,7 @@ use gems_runtime::op::Seen;
 /// x where it is positive, else +0; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.relu`.
-#[pointwise_dynamic(promote = default(input), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad(order = 2))]
 pub fn relu<T: Real>(input: T) -> T {
     if input <= 0 { 0 } else { input }
 }
@@ -18,7 +18,7 @@ pub fn relu<T: Real>(input: T) -> T {
 /// x moved into [0, 6]; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.relu6`.
-#[pointwise_dynamic(promote = default(input), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad(backward = crate::slope::of_relu6))]
 pub fn relu6<T: Real>(input: T) -> T {
     clamp::scalar(input, 0 as T, 6 as T)
 }
@@ -27,7 +27,8 @@ pub fn relu6<T: Real>(input: T) -> T {
 ///
 /// Matches `torch.nn.functional.hardtanh`.
 #[pointwise_dynamic(
-    promote = default(input), dtypes(int, float), numbers = saturate, vote(input), check = bounds_in_order
+    promote = default(input), dtypes(int, float), numbers = saturate, vote(input), check = bounds_in_order,
+    grad(wrt(input), backward = crate::slope::of_number_clamp)
 )]
 pub fn hardtanh<T: Real>(input: T, min_val: T, max_val: T) -> T {
     clamp::scalar(input, min_val, max_val)
@@ -36,7 +37,7 @@ pub fn hardtanh<T: Real>(input: T, min_val: T, max_val: T) -> T {
 /// x above the threshold, else `value`; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.threshold`.
-#[pointwise_dynamic(promote = default(input), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad)]
 pub fn threshold<T: Real>(input: T, #[param] threshold: T, #[param] value: T) -> T {
     if input <= threshold { value } else { input }
 }
@@ -44,7 +45,7 @@ pub fn threshold<T: Real>(input: T, #[param] threshold: T, #[param] value: T) ->
 /// x where it is positive, else x·negative_slope.
 ///
 /// Matches `torch.nn.functional.leaky_relu`.
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(order = 2))]
 pub fn leaky_relu<T: Float>(input: T, #[param] negative_slope: T) -> T {
     if input > 0 { input } else { input * negative_slope }
 }
@@ -53,7 +54,7 @@ pub fn leaky_relu<T: Float>(input: T, #[param] negative_slope: T) -> T {
 ///
 /// The formula of [`prelu`], for operands that broadcast already. Matches `aten::_prelu_kernel`.
 #[doc(alias = "_prelu_kernel")]
-#[pointwise_dynamic(promote = default(input, weight))]
+#[pointwise_dynamic(promote = default(input, weight), grad)]
 pub fn prelu_kernel<T: Float>(input: T, weight: T) -> T {
     if input > 0 { input } else { weight * input }
 }
@@ -75,7 +76,7 @@ pub fn prelu<B: Buffer>(input: &B, weight: &B) -> Result<B> {
 /// x where it is positive, else x times the mean of the slopes.
 ///
 /// Matches `torch.nn.functional.rrelu` in evaluation.
-#[pointwise_dynamic(promote = default(input), check = bounds_in_order)]
+#[pointwise_dynamic(promote = default(input), check = bounds_in_order, grad)]
 pub fn rrelu<T: Float>(input: T, #[param] lower: T, #[param] upper: T) -> T {
     leaky_relu::scalar(input, (lower + upper) / 2)
 }
@@ -89,7 +90,7 @@ fn slopes_in_order(arguments: &[Seen], common: DType) -> Result<()> {
 ///
 /// Matches `torch.nn.functional.rrelu` with the noise drawn by the caller.
 #[doc(alias = "rrelu_with_noise_functional")]
-#[pointwise_dynamic(promote = default(input, noise), check = slopes_in_order)]
+#[pointwise_dynamic(promote = default(input, noise), check = slopes_in_order, grad)]
 pub fn rrelu_with_noise<T: Float>(
     input: T,
     noise: T,
@@ -103,7 +104,7 @@ pub fn rrelu_with_noise<T: Float>(
 /// scale·x where x is positive, else scale·alpha·(exp(input_scale·x) − 1).
 ///
 /// Matches `torch.nn.functional.elu`, whose scales are 1.
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(order = 2))]
 pub fn elu<T: Float>(input: T, #[param] alpha: T, #[param] scale: T, #[param] input_scale: T) -> T {
     if input > 0 { scale * input } else { scale * alpha * (input_scale * input).exp_m1() }
 }
@@ -119,7 +120,7 @@ fn alpha_is_not_zero(arguments: &[Seen], _: DType) -> Result<()> {
 /// x where it is positive, else alpha·(exp(x/alpha) − 1).
 ///
 /// Matches `torch.nn.functional.celu`.
-#[pointwise_dynamic(promote = default(input), check = alpha_is_not_zero)]
+#[pointwise_dynamic(promote = default(input), check = alpha_is_not_zero, grad)]
 pub fn celu<T: Float>(input: T, #[param] alpha: T) -> T {
     if input > 0 { input } else { alpha * (input / alpha).exp_m1() }
 }
@@ -127,7 +128,7 @@ pub fn celu<T: Float>(input: T, #[param] alpha: T) -> T {
 /// [`elu`] with the scales that keep mean 0 and variance 1.
 ///
 /// Matches `torch.nn.functional.selu`.
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad)]
 pub fn selu<T: Float>(input: T) -> T {
     elu::scalar(input, 1.6732632423543772, 1.0507009873554805, 1.0)
 }
@@ -147,7 +148,7 @@ fn twice_normal_cdf<T: Float>(x: T) -> T {
 ///
 /// Computed as ½x·erfc(−x/√2), which keeps the negative tail. Matches `torch.nn.functional.gelu`, but for −∞ (NaN
 /// there) and the tail (0 there).
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(backward = gelu_backward::scalar, order = 2))]
 pub fn gelu<T: Float>(input: T) -> T {
     let twice_cdf = twice_normal_cdf(input);
     if twice_cdf == 0 { -0.0 } else { 0.5 * input * twice_cdf }
@@ -156,7 +157,7 @@ pub fn gelu<T: Float>(input: T) -> T {
 /// x·σ(2u) with u = √(2/π)·(x + 0.044715·x³); −∞ → −0.
 ///
 /// Matches `torch.nn.functional.gelu(…, approximate="tanh")`, but for −∞ (NaN there).
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(backward = gelu_tanh_backward::scalar, order = 2))]
 pub fn gelu_tanh<T: Float>(input: T) -> T {
     let u = 0.7978845608028654 * (input + 0.044715 * input * input * input);
     let gate = sigmoid::scalar(2 * u);
@@ -166,7 +167,7 @@ pub fn gelu_tanh<T: Float>(input: T) -> T {
 /// x·σ(x); −∞ → −0.
 ///
 /// Matches `torch.nn.functional.silu`, but for −∞ (NaN there).
-#[pointwise_dynamic(promote = default(input), complex = silu_complex)]
+#[pointwise_dynamic(promote = default(input), complex = silu_complex, grad(backward = silu_backward::scalar, order = 2))]
 pub fn silu<T: Float>(input: T) -> T {
     let decay = (-input.abs()).exp();
     if input < 0 { if decay == 0 { -0.0 } else { input * decay / (1 + decay) } } else { input / (1 + decay) }
@@ -181,7 +182,7 @@ fn silu_complex<T: Analytic>(input: T) -> T {
 ///
 /// Computed as x·n/(n + 2) with n = eˣ(eˣ + 2), which keeps the negative tail. Matches `torch.nn.functional.mish`, but
 /// for −∞ (NaN there).
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(backward = mish_backward::scalar, order = 2))]
 pub fn mish<T: Float>(input: T) -> T {
     let growth = input.exp();
     let n = growth * (growth + 2);
@@ -197,7 +198,7 @@ pub fn mish<T: Float>(input: T) -> T {
 /// ln(1 + exp(beta·x))/beta without overflow; x where beta·x is above the threshold.
 ///
 /// Matches `torch.nn.functional.softplus`.
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(backward = softplus_backward::scalar, order = 2))]
 pub fn softplus<T: Float>(input: T, #[param] beta: T, #[param] threshold: T) -> T {
     let scaled = beta * input;
     if scaled > threshold { input } else { (scaled.maximum(0) + (-scaled.abs()).exp().ln_1p()) / beta }
@@ -206,7 +207,7 @@ pub fn softplus<T: Float>(input: T, #[param] beta: T, #[param] threshold: T) -> 
 /// x/(1 + |x|); ±∞ → ±1. Integers become floats first.
 ///
 /// Matches `torch.nn.functional.softsign`, but for ±∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float), complex = softsign_complex)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float), complex = softsign_complex, grad(backward = crate::slope::of_softsign))]
 pub fn softsign<T: Float>(input: T) -> T {
     if input.is_infinite() { (1.0).copysign(input) } else { input / (1 + input.abs()) }
 }
@@ -243,7 +244,7 @@ fn tanh_gap<T: Float>(x: T) -> T {
 /// x − tanh x, accurate near 0. Integers become floats first.
 ///
 /// Matches `torch.nn.functional.tanhshrink`, which cancels near 0.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float), complex = tanhshrink_complex)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float), complex = tanhshrink_complex, grad(backward = crate::slope::of_tanhshrink))]
 pub fn tanhshrink<T: Float>(input: T) -> T {
     if input.abs() < 1 { tanh_gap(input) / input.cosh() } else { input - input.tanh() }
 }
@@ -256,7 +257,10 @@ fn tanhshrink_complex<T: Analytic>(input: T) -> T {
 /// x moved toward 0 by λ, at most to 0.
 ///
 /// Matches `torch.nn.functional.softshrink`.
-#[pointwise_dynamic(promote = default(input), check = last_is_not_negative)]
+#[pointwise_dynamic(
+    promote = default(input), check = last_is_not_negative,
+    grad(backward = crate::slope::of_shrink)
+)]
 pub fn softshrink<T: Float>(input: T, #[param] lambd: T) -> T {
     if input > lambd {
         input - lambd
@@ -271,7 +275,7 @@ pub fn softshrink<T: Float>(input: T, #[param] lambd: T) -> T {
 /// 0 for −λ ≤ x ≤ λ, else x; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.hardshrink`.
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(backward = crate::slope::of_shrink))]
 pub fn hardshrink<T: Float>(input: T, #[param] lambd: T) -> T {
     if -lambd <= input && input <= lambd { 0 } else { input }
 }
@@ -279,7 +283,7 @@ pub fn hardshrink<T: Float>(input: T, #[param] lambd: T) -> T {
 /// x + 3 moved into [0, 6], by 6; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.hardsigmoid`.
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(backward = hardsigmoid_backward::scalar))]
 pub fn hardsigmoid<T: Float>(input: T) -> T {
     relu6::scalar(input + 3) / 6
 }
@@ -287,7 +291,7 @@ pub fn hardsigmoid<T: Float>(input: T) -> T {
 /// x times [`hardsigmoid`]; −0 for x ≤ −3, −∞ too.
 ///
 /// Matches `torch.nn.functional.hardswish`, but for −∞ (NaN there).
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(backward = hardswish_backward::scalar))]
 pub fn hardswish<T: Float>(input: T) -> T {
     if input <= -3 { -0.0 } else { input * relu6::scalar(input + 3) / 6 }
 }
@@ -296,7 +300,7 @@ pub fn hardswish<T: Float>(input: T) -> T {
 ///
 /// Matches `torch.nn.functional.logsigmoid`.
 #[doc(alias = "logsigmoid")]
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(backward = log_sigmoid_backward::scalar))]
 pub fn log_sigmoid<T: Float>(input: T) -> T {
     input.minimum(0) - (-input.abs()).exp().ln_1p()
 }
@@ -305,7 +309,7 @@ pub fn log_sigmoid<T: Float>(input: T) -> T {
 ///
 /// Matches `torch.nn.functional.dropout` with the mask drawn by the caller.
 #[doc(alias = "dropout")]
-#[pointwise_dynamic(promote = default(input), accepts(mask = bool), check = last_is_a_probability)]
+#[pointwise_dynamic(promote = default(input), accepts(mask = bool), check = last_is_a_probability, grad)]
 pub fn native_dropout<T: Float>(input: T, mask: bool, #[param] p: T) -> T {
     if mask && p < 1 { input / (1 - p) } else { 0 }
 }
@@ -316,7 +320,7 @@ pub fn native_dropout<T: Float>(input: T, mask: bool, #[param] p: T) -> T {
 ///
 /// Matches `torch.nn.functional.alpha_dropout` with the mask drawn by the caller.
 #[doc(alias = "feature_alpha_dropout")]
-#[pointwise_dynamic(promote = default(input), accepts(mask = bool), check = last_is_a_probability)]
+#[pointwise_dynamic(promote = default(input), accepts(mask = bool), check = last_is_a_probability, grad)]
 pub fn alpha_dropout<T: Float>(input: T, mask: bool, #[param] p: T) -> T {
     let q = 1.7580993408473766;
     let a = 1 / ((1 - p) * (1 + p * q * q)).sqrt();

@@ -9,7 +9,7 @@ use gems_runtime::op::{Operand, Seen};
 /// x + y. Integers wrap; bool: or.
 ///
 /// Matches `torch.add` without `alpha`.
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float, complex), grad)]
 pub fn add<T: Number>(input: T, other: T) -> T {
     input + other
 }
@@ -20,7 +20,8 @@ pub fn add<T: Number>(input: T, other: T) -> T {
 ///
 /// Matches `torch.add(…, alpha=…)`, which fuses the product on some machines.
 #[pointwise_dynamic(
-    promote = default(input, other), dtypes(bool, int, float, complex), check = bool_factor_for_bool
+    promote = default(input, other), dtypes(bool, int, float, complex), check = bool_factor_for_bool,
+    grad
 )]
 pub fn add_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     input + alpha * other
@@ -30,7 +31,7 @@ pub fn add_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
 ///
 /// Matches `torch.sub` without `alpha`.
 #[doc(alias = "subtract")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float, complex), check = no_bool)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float, complex), check = no_bool, grad)]
 pub fn sub<T: Number>(input: T, other: T) -> T {
     input - other
 }
@@ -39,7 +40,7 @@ pub fn sub<T: Number>(input: T, other: T) -> T {
 ///
 /// Matches `torch.sub(…, alpha=…)`.
 #[pointwise_dynamic(
-    promote = default(input, other), dtypes(int, float, complex), check = no_bool_at_all
+    promote = default(input, other), dtypes(int, float, complex), check = no_bool_at_all, grad
 )]
 pub fn sub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     input - alpha * other
@@ -50,7 +51,7 @@ pub fn sub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
 /// Matches `torch.rsub` without `alpha`.
 #[doc(alias = "__rsub__")]
 #[pointwise_dynamic(
-    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = no_bool
+    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = no_bool, grad
 )]
 pub fn rsub<T: Number>(input: T, other: T) -> T {
     other - input
@@ -60,7 +61,7 @@ pub fn rsub<T: Number>(input: T, other: T) -> T {
 ///
 /// Matches `torch.rsub(…, alpha=…)`.
 #[pointwise_dynamic(
-    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = no_bool_at_all
+    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = no_bool_at_all, grad
 )]
 pub fn rsub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     other - alpha * input
@@ -70,7 +71,7 @@ pub fn rsub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
 ///
 /// Matches `torch.mul`.
 #[doc(alias = "multiply")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn mul<T: Number>(input: T, other: T) -> T {
     input * other
 }
@@ -80,7 +81,10 @@ pub fn mul<T: Number>(input: T, other: T) -> T {
 /// Matches `torch.div`.
 #[doc(alias = "divide")]
 #[doc(alias = "true_divide")]
-#[pointwise_dynamic(promote = int_to_float(input, other), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(
+    promote = int_to_float(input, other), dtypes(bool, int, float, complex),
+    grad(order = 2)
+)]
 pub fn div<T: Analytic>(input: T, other: T) -> T {
     input / other
 }
@@ -88,7 +92,7 @@ pub fn div<T: Analytic>(input: T, other: T) -> T {
 /// The quotient rounded toward zero. Integers: x/0 = 0, MIN/−1 = MIN.
 ///
 /// Matches `torch.div(…, rounding_mode="trunc")`, which traps at an integer zero.
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float), grad)]
 pub fn div_trunc<T: Real>(input: T, other: T) -> T {
     input.div_trunc(other)
 }
@@ -96,7 +100,7 @@ pub fn div_trunc<T: Real>(input: T, other: T) -> T {
 /// The quotient rounded toward −∞. Integers: x/0 = 0, MIN/−1 = MIN.
 ///
 /// Matches `torch.div(…, rounding_mode="floor")` and `torch.floor_divide`, which trap at an integer zero.
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float), grad)]
 pub fn div_floor<T: Real>(input: T, other: T) -> T {
     input.div_floor(other)
 }
@@ -106,7 +110,7 @@ pub use self::div_floor as floor_divide;
 /// The remainder with the sign of x, exact. Integers: x mod 0 = 0. Floats: NaN if y is 0 or x infinite.
 ///
 /// Matches `torch.fmod`, which traps at an integer zero.
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float), grad)]
 pub fn fmod<T: Real>(input: T, other: T) -> T {
     input % other
 }
@@ -115,7 +119,7 @@ pub fn fmod<T: Real>(input: T, other: T) -> T {
 ///
 /// Matches `torch.remainder`, which traps at an integer zero.
 #[doc(alias = "__rmod__")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float), grad)]
 pub fn remainder<T: Real>(input: T, other: T) -> T {
     input.rem_floor(other)
 }
@@ -124,7 +128,7 @@ pub fn remainder<T: Real>(input: T, other: T) -> T {
 ///
 /// Matches `torch.neg`.
 #[doc(alias = "negative")]
-#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float), complex = neg_complex)]
+#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float), complex = neg_complex, grad)]
 pub fn neg<T: Bits>(input: T) -> T {
     input.neg()
 }
@@ -137,7 +141,7 @@ fn neg_complex<T: Number>(input: T) -> T {
 /// A copy of x.
 ///
 /// Matches `torch.positive`, which returns x itself; bool is refused as there.
-#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float, complex))]
+#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float, complex), grad)]
 pub fn positive<T: Element>(input: T) -> T {
     input
 }
@@ -148,7 +152,7 @@ pub fn positive<T: Element>(input: T) -> T {
 ///
 /// Matches `torch.abs`.
 #[doc(alias = "absolute")]
-#[pointwise_dynamic(promote = complex_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = complex_to_float(input), dtypes(bool, int, float, complex), grad)]
 pub fn abs<T: Number>(input: T) -> T::Real {
     input.abs()
 }
@@ -156,7 +160,7 @@ pub fn abs<T: Number>(input: T) -> T::Real {
 /// 1/x, correctly rounded; integers become floats first. ±0 → ±∞.
 ///
 /// Matches `torch.reciprocal`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn reciprocal<T: Analytic>(input: T) -> T {
     input.recip()
 }
@@ -164,7 +168,7 @@ pub fn reciprocal<T: Analytic>(input: T) -> T {
 /// −1, 0 or 1 by the sign of x; 0 for NaN.
 ///
 /// Matches `torch.sign`.
-#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float), grad(zero))]
 pub fn sign<T: Real>(input: T) -> T {
     if input > 0 {
         1
@@ -178,7 +182,7 @@ pub fn sign<T: Real>(input: T) -> T {
 /// The sign of a real number, as [`sign`]; the number of magnitude 1 with the angle of a complex one, 0 for 0.
 ///
 /// Matches `torch.sgn`.
-#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float), complex = sgn_complex)]
+#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float), complex = sgn_complex, grad(zero))]
 pub fn sgn<T: Real>(input: T) -> T {
     sign::scalar(input)
 }
@@ -197,7 +201,7 @@ fn sgn_complex<T: Number>(input: T) -> T {
 /// x·x. Integers wrap; bool gives i64.
 ///
 /// Matches `torch.square`.
-#[pointwise_dynamic(promote = bool_to_long(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = bool_to_long(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn square<T: Number>(input: T) -> T {
     input * input
 }
@@ -205,7 +209,10 @@ pub fn square<T: Number>(input: T) -> T {
 /// x + (value·a)·b, every step rounded.
 ///
 /// Matches `torch.addcmul`; a fractional `value` with an integer result is an error here.
-#[pointwise_dynamic(promote = default(input, tensor1, tensor2), dtypes(int, float, complex))]
+#[pointwise_dynamic(
+    promote = default(input, tensor1, tensor2), dtypes(int, float, complex),
+    grad(order = 2)
+)]
 pub fn addcmul<T: Number>(input: T, tensor1: T, tensor2: T, #[param] value: T) -> T {
     input + value * tensor1 * tensor2
 }
@@ -224,14 +231,13 @@ fn no_integer_quotient(arguments: &[Seen], _: DType) -> Result<()> {
 ///
 /// Matches `torch.addcdiv`.
 #[pointwise_dynamic(
-    promote = default(input, tensor1, tensor2), dtypes(float, complex), check = no_integer_quotient
-)]
+    promote = default(input, tensor1, tensor2), dtypes(float, complex), check = no_integer_quotient, grad(order = 2))]
 pub fn addcdiv<T: Analytic>(input: T, tensor1: T, tensor2: T, #[param] value: T) -> T {
     input + value * tensor1 / tensor2
 }
 
 /// x·a + b with one rounding.
-#[pointwise_dynamic(promote = default(input, a, b))]
+#[pointwise_dynamic(promote = default(input, a, b), grad)]
 pub fn mul_add<T: Float>(input: T, a: T, b: T) -> T {
     input.mul_add(a, b)
 }
@@ -240,7 +246,10 @@ pub fn mul_add<T: Float>(input: T, a: T, b: T) -> T {
 ///
 /// Matches `torch._add_relu`, which gives 0 for NaN on the CPU.
 #[doc(alias = "_add_relu")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float), check = bool_factor_for_bool)]
+#[pointwise_dynamic(
+    promote = default(input, other), dtypes(int, float), check = bool_factor_for_bool,
+    grad
+)]
 pub fn add_relu<T: Real>(input: T, other: T, #[param] alpha: T) -> T {
     relu::scalar(input + alpha * other)
 }
@@ -248,7 +257,7 @@ pub fn add_relu<T: Real>(input: T, other: T, #[param] alpha: T) -> T {
 /// x + weight·(end − x), exact at weight 0 and 1: beyond ½ it is counted from the end.
 ///
 /// Matches `torch.lerp`; dtypes promote here.
-#[pointwise_dynamic(promote = default(input, end, weight), dtypes(float, complex), vote(input, end))]
+#[pointwise_dynamic(promote = default(input, end, weight), dtypes(float, complex), vote(input, end), grad)]
 pub fn lerp<T: Analytic>(input: T, end: T, weight: T) -> T {
     let span = end - input;
     if 2 * weight.abs() < 1 { input + weight * span } else { end - span * (1 - weight) }
@@ -257,7 +266,7 @@ pub fn lerp<T: Analytic>(input: T, end: T, weight: T) -> T {
 /// beta·x + alpha·(a·b); beta = 0 ignores x, NaN too.
 ///
 /// The formula of [`addr`], for operands that broadcast already.
-#[pointwise_dynamic(promote = default(input, vec1, vec2), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = default(input, vec1, vec2), dtypes(bool, int, float, complex), grad)]
 pub fn addr_kernel<T: Number>(input: T, vec1: T, vec2: T, #[param] beta: T, #[param] alpha: T) -> T {
     let product = alpha * vec1 * vec2;
     if beta == 0 { product } else { beta * input + product }
@@ -288,7 +297,7 @@ pub fn addr<B: Buffer>(
 /// √(x² + y²) without overflow or underflow; ∞ if either is infinite, whatever the other is.
 ///
 /// Matches `torch.hypot`.
-#[pointwise_dynamic(promote = default(input, other))]
+#[pointwise_dynamic(promote = default(input, other), grad)]
 pub fn hypot<T: Float>(input: T, other: T) -> T {
     input.hypot(other)
 }
@@ -327,7 +336,7 @@ pub fn lcm<T: Int>(input: T, other: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.ldexp`, which overflows on the way.
 #[pointwise_dynamic(
-    promote = int_to_float(input, other), dtypes(bool, int, float), complex = ldexp_complex
+    promote = int_to_float(input, other), dtypes(bool, int, float), complex = ldexp_complex, grad(backward = crate::slope::of_ldexp)
 )]
 pub fn ldexp<T: Float>(input: T, other: T) -> T {
     let whole = other.is_finite() && other == other.trunc();
@@ -342,7 +351,10 @@ fn ldexp_complex<T: Analytic>(input: T, other: T) -> T {
 /// |x| with the sign bit of y as stored, that of NaN and −0 too.
 ///
 /// Integers become floats first. Matches `torch.copysign`.
-#[pointwise_dynamic(promote = int_to_float(input, other), compute = storage, dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input, other), compute = storage, dtypes(bool, int, float),
+    grad
+)]
 pub fn copysign<T: Bits>(input: T, other: T) -> T {
     input.copysign(other)
 }
@@ -350,7 +362,7 @@ pub fn copysign<T: Bits>(input: T, other: T) -> T {
 /// One step from x toward y in the stored dtype; y if they are equal, NaN if either is NaN.
 ///
 /// Matches `torch.nextafter`.
-#[pointwise_dynamic(promote = no_opmath(input, other), dtypes(float))]
+#[pointwise_dynamic(promote = no_opmath(input, other), dtypes(float), grad)]
 pub fn nextafter<T: Bits>(input: T, other: T) -> T {
     input.next_after(other)
 }
@@ -358,7 +370,7 @@ pub fn nextafter<T: Bits>(input: T, other: T) -> T {
 /// 0 for x < 0 and NaN, 1 for x > 0, `values` for x = 0.
 ///
 /// Matches `torch.heaviside`; dtypes promote here.
-#[pointwise_dynamic(promote = default(input, values), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = default(input, values), dtypes(bool, int, float), grad)]
 pub fn heaviside<T: Real>(input: T, values: T) -> T {
     if input == 0 {
         values
@@ -373,7 +385,7 @@ pub fn heaviside<T: Real>(input: T, values: T) -> T {
 ///
 /// The formula of [`batch_norm_elemt`], for operands that broadcast already. The result has the dtype of x; the others
 /// are read in the computation dtype.
-#[pointwise_dynamic(promote = default(input), vote(input))]
+#[pointwise_dynamic(promote = default(input), vote(input), grad)]
 pub fn batch_norm_elemt_kernel<T: Float>(input: T, weight: T, bias: T, mean: T, invstd: T) -> T {
     (input - mean) * invstd * weight + bias
 }

@@ -128,7 +128,9 @@ pub fn isinf<T: Real>(input: T) -> bool {
 
 #[pointwise_dynamic(promote = always_bool(input), dtypes(complex), name = "isinf")]
 fn isinf_complex<T: Number>(input: T) -> bool {
-    isinf::scalar(input.re()) || isinf::scalar(input.im())
+    let (re, im) = (input.re(), input.im());
+    // ∞ − ∞ is NaN.
+    re == re && re - re != 0 || im == im && im - im != 0
 }
 
 /// x is neither infinite nor NaN; complex: both parts are.
@@ -141,7 +143,8 @@ pub fn isfinite<T: Real>(input: T) -> bool {
 
 #[pointwise_dynamic(promote = always_bool(input), dtypes(complex), name = "isfinite")]
 fn isfinite_complex<T: Number>(input: T) -> bool {
-    isfinite::scalar(input.re()) && isfinite::scalar(input.im())
+    let (re, im) = (input.re(), input.im());
+    re - re == 0 && im - im == 0
 }
 
 /// x is ∞.

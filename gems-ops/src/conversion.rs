@@ -13,7 +13,7 @@ use gems_runtime::op::{Operand, Seen};
 /// Matches `torch.clone` and `torch.Tensor.copy_`.
 #[doc(alias = "clone")]
 #[doc(alias = "to")]
-#[pointwise_dynamic(promote = no_opmath(input), casts = freely)]
+#[pointwise_dynamic(promote = no_opmath(input), casts = freely, grad)]
 pub fn copy<T: Element>(input: T) -> T {
     input
 }
@@ -51,7 +51,7 @@ fn last_is_one_value(arguments: &[Seen], common: DType) -> Result<()> {
 ///
 /// Matches `torch.fill`.
 #[expect(unused_variables, reason = "`input` gives shape and dtype")]
-#[pointwise_dynamic(promote = no_opmath(input), check = last_is_one_value, vote(input))]
+#[pointwise_dynamic(promote = no_opmath(input), check = last_is_one_value, vote(input), grad)]
 pub fn fill<T: Element>(input: T, value: T) -> T {
     value
 }
@@ -61,7 +61,7 @@ pub fn fill<T: Element>(input: T, value: T) -> T {
 /// Matches `torch.zeros_like` and `torch.Tensor.zero_`.
 #[doc(alias = "zeros_like")]
 #[expect(unused_variables, reason = "`input` gives shape and dtype")]
-#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float, complex), grad(zero))]
 pub fn zero<T: Number>(input: T) -> T {
     0
 }
@@ -81,7 +81,10 @@ pub fn full_like<B: Buffer>(input: &B, fill_value: impl Into<Scalar>, dtype: Opt
 /// x where the condition is true, else y; values of any dtype, untouched.
 ///
 /// The condition is bool or u8 and does not promote. Matches `torch.where`.
-#[pointwise_dynamic(name = "where", promote = no_opmath(input, other), accepts(condition = bool | u8))]
+#[pointwise_dynamic(
+    name = "where", promote = no_opmath(input, other), accepts(condition = bool | u8),
+    grad
+)]
 pub fn where_<T: Element>(condition: bool, input: T, other: T) -> T {
     if condition { input } else { other }
 }
@@ -89,7 +92,7 @@ pub fn where_<T: Element>(condition: bool, input: T, other: T) -> T {
 /// `value` where the mask is true, else x; a number must fit the dtype of `input`, a buffer must have no axes.
 ///
 /// Matches `torch.masked_fill`.
-#[pointwise_dynamic(promote = no_opmath(input), check = last_is_one_value, accepts(mask = bool), vote(input, mask))]
+#[pointwise_dynamic(promote = no_opmath(input), check = last_is_one_value, accepts(mask = bool), vote(input, mask), grad)]
 pub fn masked_fill<T: Element>(input: T, mask: bool, value: T) -> T {
     if mask { value } else { input }
 }
@@ -99,7 +102,7 @@ pub fn masked_fill<T: Element>(input: T, mask: bool, value: T) -> T {
 /// Matches `torch._masked_scale`, which multiplies with the mask.
 #[doc(alias = "_masked_scale")]
 #[doc(alias = "native_dropout_backward")]
-#[pointwise_dynamic(promote = default(input), accepts(mask = bool | u8))]
+#[pointwise_dynamic(promote = default(input), accepts(mask = bool | u8), grad)]
 pub fn masked_scale<T: Float>(input: T, mask: bool, #[param] scale: T) -> T {
     if mask { input * scale } else { 0 }
 }
@@ -107,7 +110,7 @@ pub fn masked_scale<T: Float>(input: T, mask: bool, #[param] scale: T) -> T {
 /// `nan` for NaN, `posinf` for ∞, `neginf` for −∞, else x.
 ///
 /// The formula of [`nan_to_num`], with all numbers given.
-#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float), grad)]
 pub fn nan_to_num_kernel<T: Real>(input: T, #[param] nan: T, #[param] posinf: T, #[param] neginf: T) -> T {
     if input.is_nan() {
         nan
@@ -145,7 +148,10 @@ pub(crate) fn nearest_step<T: Float>(input: T, scale: T, zero_point: T) -> T {
 /// [quant_min, quant_max].
 ///
 /// Matches `torch.fake_quantize_per_tensor_affine`, but for NaN (lost there).
-#[pointwise_dynamic(promote = default(input), vote(input), check = quantization_range)]
+#[pointwise_dynamic(
+    promote = default(input), vote(input), check = quantization_range,
+    grad(backward = crate::slope::of_fake_quantize)
+)]
 pub fn fake_quantize_per_tensor_affine<T: Float>(
     input: T,
     scale: T,
@@ -185,7 +191,10 @@ pub fn fake_quantize_per_channel_affine<B: Buffer>(
 /// [`fake_quantize_per_tensor_affine`] with the zero point rounded and moved into [quant_min, quant_max] first.
 ///
 /// Matches `torch._fake_quantize_learnable_per_tensor_affine`.
-#[pointwise_dynamic(promote = default(input), vote(input), check = quantization_range)]
+#[pointwise_dynamic(
+    promote = default(input), vote(input), check = quantization_range,
+    grad(backward = crate::slope::of_learnable_fake_quantize)
+)]
 pub fn fake_quantize_learnable_per_tensor_affine<T: Float>(
     input: T,
     scale: T,
@@ -284,7 +293,7 @@ pub fn dequantize<T: Int>(input: T, scale: f32, zero_point: i64) -> f32 {
 ///
 /// Matches `torch._saturate_weight_to_fp16`.
 #[doc(alias = "_saturate_weight_to_fp16")]
-#[pointwise_dynamic(promote = default(weight), dtypes(f32))]
+#[pointwise_dynamic(promote = default(weight), dtypes(f32), grad)]
 pub fn saturate_weight_to_fp16<T: Float>(weight: T) -> T {
     clamp::scalar(weight, -65504.0, 65504.0)
 }

@@ -5,7 +5,7 @@ use crate::prelude::*;
 /// eˣ; −∞ → 0; subnormal results are kept.
 ///
 /// Matches `torch.exp`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn exp<T: Analytic>(input: T) -> T {
     input.exp()
 }
@@ -14,7 +14,7 @@ pub fn exp<T: Analytic>(input: T) -> T {
 ///
 /// Matches `torch.exp2`.
 #[doc(alias = "special_exp2")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn exp2<T: Analytic>(input: T) -> T {
     input.exp2()
 }
@@ -23,7 +23,7 @@ pub fn exp2<T: Analytic>(input: T) -> T {
 ///
 /// Matches `torch.expm1`.
 #[doc(alias = "special_expm1")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn expm1<T: Analytic>(input: T) -> T {
     input.exp_m1()
 }
@@ -31,7 +31,7 @@ pub fn expm1<T: Analytic>(input: T) -> T {
 /// The natural logarithm; ±0 → −∞, negative → NaN.
 ///
 /// Matches `torch.log`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn log<T: Analytic>(input: T) -> T {
     input.ln()
 }
@@ -39,7 +39,7 @@ pub fn log<T: Analytic>(input: T) -> T {
 /// The logarithm to base 2, exact at powers of two; ±0 → −∞, negative → NaN.
 ///
 /// Matches `torch.log2`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn log2<T: Analytic>(input: T) -> T {
     input.log2()
 }
@@ -47,7 +47,7 @@ pub fn log2<T: Analytic>(input: T) -> T {
 /// The logarithm to base 10; ±0 → −∞, negative → NaN.
 ///
 /// Matches `torch.log10`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn log10<T: Analytic>(input: T) -> T {
     input.log10()
 }
@@ -56,7 +56,7 @@ pub fn log10<T: Analytic>(input: T) -> T {
 ///
 /// Matches `torch.log1p`.
 #[doc(alias = "special_log1p")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn log1p<T: Analytic>(input: T) -> T {
     input.ln_1p()
 }
@@ -64,7 +64,7 @@ pub fn log1p<T: Analytic>(input: T) -> T {
 /// ln(eˣ + eʸ) without overflow; equal infinities stay.
 ///
 /// Matches `torch.logaddexp`.
-#[pointwise_dynamic(promote = default(input, other), complex = logaddexp_complex)]
+#[pointwise_dynamic(promote = default(input, other), complex = logaddexp_complex, grad(backward = crate::slope::of_logaddexp))]
 pub fn logaddexp<T: Float>(input: T, other: T) -> T {
     if input == other {
         input + T::LN_2
@@ -83,7 +83,7 @@ fn logaddexp_complex<T: Analytic>(input: T, other: T) -> T {
 /// log₂(2ˣ + 2ʸ) without overflow; equal infinities stay.
 ///
 /// Matches `torch.logaddexp2`.
-#[pointwise_dynamic(promote = default(input, other))]
+#[pointwise_dynamic(promote = default(input, other), grad(backward = crate::slope::of_logaddexp2))]
 pub fn logaddexp2<T: Float>(input: T, other: T) -> T {
     if input == other {
         input + 1
@@ -96,7 +96,10 @@ pub fn logaddexp2<T: Float>(input: T, other: T) -> T {
 ///
 /// Matches `torch.xlogy`.
 #[doc(alias = "special_xlogy")]
-#[pointwise_dynamic(promote = int_to_float(input, other), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input, other), dtypes(bool, int, float),
+    grad(backward = crate::slope::of_xlogy)
+)]
 pub fn xlogy<T: Float>(input: T, other: T) -> T {
     if input == 0 && !other.is_nan() { 0 } else { input * other.ln() }
 }
@@ -104,7 +107,10 @@ pub fn xlogy<T: Float>(input: T, other: T) -> T {
 /// x·ln(1 + y); 0 for x = 0, unless y is NaN.
 ///
 /// Matches `torch.special.xlog1py`.
-#[pointwise_dynamic(promote = int_to_float(input, other), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input, other), dtypes(bool, int, float),
+    grad(backward = crate::slope::of_xlog1py)
+)]
 pub fn special_xlog1py<T: Float>(input: T, other: T) -> T {
     if input == 0 && !other.is_nan() { 0 } else { input * other.ln_1p() }
 }
@@ -112,7 +118,10 @@ pub fn special_xlog1py<T: Float>(input: T, other: T) -> T {
 /// −x·ln x; 0 at 0; −∞ for x < 0.
 ///
 /// Matches `torch.special.entr`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = crate::slope::of_entr)
+)]
 pub fn special_entr<T: Float>(input: T) -> T {
     if input == 0 {
         0
@@ -127,7 +136,10 @@ pub fn special_entr<T: Float>(input: T) -> T {
 ///
 /// Near ½ it is 2·artanh(2x − 1), whose argument is exact. Matches `torch.logit` without `eps`.
 #[doc(alias = "special_logit")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = logit_backward::scalar)
+)]
 pub fn logit<T: Float>(input: T) -> T {
     if (input - 0.5).abs() < 0.25 { 2 * (2 * input - 1).atanh() } else { input.ln() - (-input).ln_1p() }
 }
@@ -135,7 +147,10 @@ pub fn logit<T: Float>(input: T) -> T {
 /// [`logit`] of x moved into [eps, 1 − eps]; NaN stays NaN; eps where the bounds cross and x is below it.
 ///
 /// Matches `torch.logit(…, eps=…)`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = logit_eps_backward::scalar)
+)]
 pub fn logit_eps<T: Float>(input: T, #[param] eps: T) -> T {
     let bounded = if input < eps {
         eps
@@ -151,7 +166,7 @@ pub fn logit_eps<T: Float>(input: T, #[param] eps: T) -> T {
 ///
 /// Matches `torch.sigmoid`.
 #[doc(alias = "special_expit")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), complex = sigmoid_complex)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), complex = sigmoid_complex, grad(backward = crate::slope::of_sigmoid, order = 2))]
 pub fn sigmoid<T: Float>(input: T) -> T {
     let decay = (-input.abs()).exp();
     if input < 0 { decay / (1 + decay) } else { 1 / (1 + decay) }
@@ -179,7 +194,13 @@ pub fn sigmoid_backward<T: Float>(grad_output: T, output: T) -> T {
 /// Matches `aten::logit_backward` without `eps`.
 #[pointwise_dynamic(promote = default(grad_output, input))]
 pub fn logit_backward<T: Float>(grad_output: T, input: T) -> T {
-    if input < 0 || input > 1 { T::NAN } else { grad_output / (input * (1 - input)) }
+    if input < 0 || input > 1 {
+        T::NAN
+    } else if input == 0 || input == 1 {
+        grad_output * T::INFINITY
+    } else {
+        grad_output / (input * (1 - input))
+    }
 }
 
 /// dz / (x(1 − x)), or 0 outside [eps, 1 − eps]: the gradient of [`logit_eps`].

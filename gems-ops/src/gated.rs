@@ -9,7 +9,7 @@ use crate::prelude::*;
 /// a·σ(b): b opens the gate.
 ///
 /// The formula of [`glu`], for two operands.
-#[pointwise_dynamic(promote = default(input, gate))]
+#[pointwise_dynamic(promote = default(input, gate), grad(order = 2))]
 pub fn glu_kernel<T: Float>(input: T, gate: T) -> T {
     input * sigmoid::scalar(gate)
 }
@@ -17,7 +17,7 @@ pub fn glu_kernel<T: Float>(input: T, gate: T) -> T {
 /// silu(x)·y.
 ///
 /// Matches FlagGems' `silu_and_mul`.
-#[pointwise_dynamic(promote = default(x, y))]
+#[pointwise_dynamic(promote = default(x, y), grad(order = 2))]
 pub fn silu_and_mul<T: Float>(x: T, y: T) -> T {
     silu::scalar(x) * y
 }
@@ -25,7 +25,7 @@ pub fn silu_and_mul<T: Float>(x: T, y: T) -> T {
 /// gelu(x)·y.
 ///
 /// Matches FlagGems' `gelu_and_mul`.
-#[pointwise_dynamic(promote = default(x, y))]
+#[pointwise_dynamic(promote = default(x, y), grad(order = 2))]
 pub fn gelu_and_mul<T: Float>(x: T, y: T) -> T {
     gelu::scalar(x) * y
 }
@@ -33,13 +33,13 @@ pub fn gelu_and_mul<T: Float>(x: T, y: T) -> T {
 /// gelu(x)·y with the tanh form of gelu.
 ///
 /// Matches FlagGems' `gelu_and_mul(…, approximate="tanh")`.
-#[pointwise_dynamic(promote = default(x, y))]
+#[pointwise_dynamic(promote = default(x, y), grad(order = 2))]
 pub fn gelu_tanh_and_mul<T: Float>(x: T, y: T) -> T {
     gelu_tanh::scalar(x) * y
 }
 
 /// relu(x)·y; NaN in x stays.
-#[pointwise_dynamic(promote = default(x, y))]
+#[pointwise_dynamic(promote = default(x, y), grad)]
 pub fn relu_and_mul<T: Float>(x: T, y: T) -> T {
     relu::scalar(x) * y
 }
@@ -47,7 +47,10 @@ pub fn relu_and_mul<T: Float>(x: T, y: T) -> T {
 /// silu(min(x, limit)) · y moved into ±limit; NaN stays.
 ///
 /// Matches FlagGems' `silu_and_mul_with_clamp`.
-#[pointwise_dynamic(promote = default(x, y), check = last_is_not_negative)]
+#[pointwise_dynamic(
+    promote = default(x, y), check = last_is_not_negative,
+    grad(backward = silu_and_mul_with_clamp_backward::scalar)
+)]
 pub fn silu_and_mul_with_clamp<T: Float>(x: T, y: T, #[param] limit: T) -> T {
     silu::scalar(clamp_max::scalar(x, limit)) * clamp::scalar(y, -limit, limit)
 }
@@ -57,7 +60,8 @@ pub fn silu_and_mul_with_clamp<T: Float>(x: T, y: T, #[param] limit: T) -> T {
 /// The formula of [`apply_repetition_penalties`], for operands that broadcast already.
 #[pointwise_dynamic(
     promote = default(logits, repetition_penalties), vote(logits),
-    accepts(prompt_mask = bool, output_mask = bool)
+    accepts(prompt_mask = bool, output_mask = bool),
+    grad
 )]
 pub fn apply_repetition_penalties_kernel<T: Float>(
     logits: T,

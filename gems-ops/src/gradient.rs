@@ -7,7 +7,7 @@ use crate::prelude::*;
 /// The gradient of [`elu`] from its operand.
 ///
 /// Matches `aten::elu_backward` with `is_result` false.
-#[pointwise_dynamic(promote = default(grad_output, input))]
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn elu_backward<T: Float>(
     grad_output: T,
     input: T,
@@ -22,7 +22,7 @@ pub fn elu_backward<T: Float>(
 /// The gradient of [`elu`] from its result.
 ///
 /// Matches `aten::elu_backward` with `is_result` true.
-#[pointwise_dynamic(promote = default(grad_output, output))]
+#[pointwise_dynamic(promote = default(grad_output, output), grad)]
 pub fn elu_backward_from_result<T: Float>(
     grad_output: T,
     output: T,
@@ -38,7 +38,7 @@ pub fn elu_backward_from_result<T: Float>(
 ///
 /// Matches `aten::gelu_backward`.
 #[doc(alias = "infinitely_differentiable_gelu_backward")]
-#[pointwise_dynamic(promote = default(grad_output, input))]
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn gelu_backward<T: Float>(grad_output: T, input: T) -> T {
     let cdf = 0.5 * (-input * T::FRAC_1_SQRT_2).erfc();
     let density = 0.3989422804014327 * (-0.5 * input * input).exp();
@@ -48,7 +48,7 @@ pub fn gelu_backward<T: Float>(grad_output: T, input: T) -> T {
 /// The gradient of [`gelu_tanh`]: s + 2x·s(1 − s)·u′ with s = σ(2u) and u′ = √(2/π)·(1 + 0.134145·x²), 0 and 1 at ∓∞.
 ///
 /// Matches `aten::gelu_backward(…, approximate="tanh")`.
-#[pointwise_dynamic(promote = default(grad_output, input))]
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn gelu_tanh_backward<T: Float>(grad_output: T, input: T) -> T {
     let u = 0.7978845608028654 * (input + 0.044715 * input * input * input);
     let gate = sigmoid::scalar(2 * u);
@@ -60,7 +60,7 @@ pub fn gelu_tanh_backward<T: Float>(grad_output: T, input: T) -> T {
 /// The gradient of [`hardshrink`].
 ///
 /// Matches `aten::hardshrink_backward`.
-#[pointwise_dynamic(promote = default(grad_output, input))]
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn hardshrink_backward<T: Float>(grad_output: T, input: T, #[param] lambd: T) -> T {
     if -lambd <= input && input <= lambd { 0 } else { grad_output }
 }
@@ -68,7 +68,7 @@ pub fn hardshrink_backward<T: Float>(grad_output: T, input: T, #[param] lambd: T
 /// The gradient of [`softshrink`].
 ///
 /// Matches `aten::softshrink_backward`.
-#[pointwise_dynamic(promote = default(grad_output, input))]
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn softshrink_backward<T: Float>(grad_output: T, input: T, #[param] lambd: T) -> T {
     if -lambd <= input && input <= lambd { 0 } else { grad_output }
 }
@@ -76,7 +76,7 @@ pub fn softshrink_backward<T: Float>(grad_output: T, input: T, #[param] lambd: T
 /// The gradient of [`hardsigmoid`]: 1/6 within ±3, else 0.
 ///
 /// Matches `aten::hardsigmoid_backward`.
-#[pointwise_dynamic(promote = default(grad_output, input))]
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn hardsigmoid_backward<T: Float>(grad_output: T, input: T) -> T {
     if -3 < input && input < 3 { grad_output / 6 } else { 0 }
 }
@@ -84,7 +84,7 @@ pub fn hardsigmoid_backward<T: Float>(grad_output: T, input: T) -> T {
 /// The gradient of [`hardswish`]: 0 up to −3, x/3 + ½ below 3, else 1.
 ///
 /// Matches `aten::hardswish_backward`.
-#[pointwise_dynamic(promote = default(grad_output, input))]
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn hardswish_backward<T: Float>(grad_output: T, input: T) -> T {
     if input <= -3 {
         0
@@ -98,7 +98,7 @@ pub fn hardswish_backward<T: Float>(grad_output: T, input: T) -> T {
 /// The gradient of [`hardtanh`]: 0 on the bounds and outside.
 ///
 /// Matches `aten::hardtanh_backward`.
-#[pointwise_dynamic(promote = default(grad_output, input))]
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn hardtanh_backward<T: Float>(grad_output: T, input: T, #[param] min_val: T, #[param] max_val: T) -> T {
     if input <= min_val || input >= max_val { 0 } else { grad_output }
 }
@@ -106,7 +106,7 @@ pub fn hardtanh_backward<T: Float>(grad_output: T, input: T, #[param] min_val: T
 /// The gradient of [`leaky_relu`], from the operand, or from the result if the slope is positive.
 ///
 /// Matches `aten::leaky_relu_backward`.
-#[pointwise_dynamic(promote = default(grad_output, input))]
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn leaky_relu_backward<T: Float>(grad_output: T, input: T, #[param] negative_slope: T) -> T {
     if input > 0 { grad_output } else { grad_output * negative_slope }
 }
@@ -114,7 +114,7 @@ pub fn leaky_relu_backward<T: Float>(grad_output: T, input: T, #[param] negative
 /// The gradient of [`log_sigmoid`]: σ(−x).
 ///
 /// Matches `aten::log_sigmoid_backward`, which may take a saved buffer.
-#[pointwise_dynamic(promote = default(grad_output, input))]
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn log_sigmoid_backward<T: Float>(grad_output: T, input: T) -> T {
     grad_output * sigmoid::scalar(-input)
 }
@@ -122,7 +122,7 @@ pub fn log_sigmoid_backward<T: Float>(grad_output: T, input: T) -> T {
 /// The gradient of [`mish`]: t + x·σ(x)·(1 − t²) with t = tanh(softplus(x)), 0 and 1 at ∓∞.
 ///
 /// Matches `aten::mish_backward`.
-#[pointwise_dynamic(promote = default(grad_output, input))]
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn mish_backward<T: Float>(grad_output: T, input: T) -> T {
     // For positive x everything is written in e⁻ˣ, so that nothing overflows.
     let e = (-input.abs()).exp();
@@ -136,7 +136,7 @@ pub fn mish_backward<T: Float>(grad_output: T, input: T) -> T {
 /// The gradient of [`rrelu_with_noise`].
 ///
 /// Matches `aten::rrelu_with_noise_backward`.
-#[pointwise_dynamic(promote = default(grad_output, input, noise))]
+#[pointwise_dynamic(promote = default(grad_output, input, noise), grad)]
 pub fn rrelu_with_noise_backward<T: Float>(
     grad_output: T,
     input: T,
@@ -151,7 +151,7 @@ pub fn rrelu_with_noise_backward<T: Float>(
 /// The gradient of [`silu`]: σ(1 + x(1 − σ)), 0 and 1 at ∓∞.
 ///
 /// Matches `aten::silu_backward`.
-#[pointwise_dynamic(promote = default(grad_output, input))]
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn silu_backward<T: Float>(grad_output: T, input: T) -> T {
     let gate = sigmoid::scalar(input);
     let slope = gate * sigmoid::scalar(-input);
@@ -161,7 +161,7 @@ pub fn silu_backward<T: Float>(grad_output: T, input: T) -> T {
 /// The gradient of [`softplus`]: σ(beta·x), 1 above the threshold.
 ///
 /// Matches `aten::softplus_backward`.
-#[pointwise_dynamic(promote = default(grad_output, input))]
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn softplus_backward<T: Float>(grad_output: T, input: T, #[param] beta: T, #[param] threshold: T) -> T {
     let scaled = beta * input;
     if scaled > threshold { grad_output } else { grad_output * sigmoid::scalar(scaled) }
@@ -170,7 +170,7 @@ pub fn softplus_backward<T: Float>(grad_output: T, input: T, #[param] beta: T, #
 /// The gradient of [`threshold`](fn@threshold): 0 up to the threshold.
 ///
 /// Matches `aten::threshold_backward`.
-#[pointwise_dynamic(promote = default(grad_output, input), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(grad_output, input), dtypes(int, float), grad)]
 pub fn threshold_backward<T: Real>(grad_output: T, input: T, #[param] threshold: T) -> T {
     if input <= threshold { 0 } else { grad_output }
 }

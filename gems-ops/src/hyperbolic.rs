@@ -5,7 +5,7 @@ use crate::prelude::*;
 /// The hyperbolic sine, finite as long as the result is; −0 → −0.
 ///
 /// Matches `torch.sinh`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn sinh<T: Analytic>(input: T) -> T {
     input.sinh()
 }
@@ -13,7 +13,7 @@ pub fn sinh<T: Analytic>(input: T) -> T {
 /// The hyperbolic cosine, finite as long as the result is.
 ///
 /// Matches `torch.cosh`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn cosh<T: Analytic>(input: T) -> T {
     input.cosh()
 }
@@ -21,7 +21,10 @@ pub fn cosh<T: Analytic>(input: T) -> T {
 /// The hyperbolic tangent; ±∞ → ±1; −0 → −0.
 ///
 /// Matches `torch.tanh`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float, complex),
+    grad(saves = output, order = 2)
+)]
 pub fn tanh<T: Analytic>(input: T) -> T {
     input.tanh()
 }
@@ -30,7 +33,7 @@ pub fn tanh<T: Analytic>(input: T) -> T {
 ///
 /// Matches `torch.asinh`.
 #[doc(alias = "arcsinh")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn asinh<T: Analytic>(input: T) -> T {
     input.asinh()
 }
@@ -39,7 +42,7 @@ pub fn asinh<T: Analytic>(input: T) -> T {
 ///
 /// Matches `torch.acosh`.
 #[doc(alias = "arccosh")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn acosh<T: Analytic>(input: T) -> T {
     input.acosh()
 }
@@ -48,7 +51,7 @@ pub fn acosh<T: Analytic>(input: T) -> T {
 ///
 /// Matches `torch.atanh`.
 #[doc(alias = "arctanh")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn atanh<T: Analytic>(input: T) -> T {
     input.atanh()
 }
@@ -58,7 +61,7 @@ pub fn atanh<T: Analytic>(input: T) -> T {
 /// dz · (1 − y²): the gradient of `tanh` from its result.
 ///
 /// Matches `aten::tanh_backward`.
-#[pointwise_dynamic(promote = default(grad_output, output))]
+#[pointwise_dynamic(promote = default(grad_output, output), grad)]
 pub fn tanh_backward<T: Float>(grad_output: T, output: T) -> T {
     grad_output * (1 - output * output)
 }

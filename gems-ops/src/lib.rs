@@ -44,6 +44,7 @@ pub mod prelude;
 pub mod random;
 mod registry;
 pub mod rounding;
+mod slope;
 pub mod special;
 pub mod trigonometric;
 

@@ -7,7 +7,7 @@ use gems_runtime::op::Seen;
 /// (x − t)².
 ///
 /// Matches `torch.nn.functional.mse_loss(…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target))]
+#[pointwise_dynamic(promote = default(input, target), grad(order = 2))]
 pub fn mse_loss<T: Float>(input: T, target: T) -> T {
     let gap = input - target;
     gap * gap
@@ -16,7 +16,7 @@ pub fn mse_loss<T: Float>(input: T, target: T) -> T {
 /// w·(x − t)².
 ///
 /// Matches `torch.nn.functional.mse_loss(…, weight=…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target, weight))]
+#[pointwise_dynamic(promote = default(input, target, weight), grad)]
 pub fn mse_loss_weighted<T: Float>(input: T, target: T, weight: T) -> T {
     mse_loss::scalar(input, target) * weight
 }
@@ -24,7 +24,7 @@ pub fn mse_loss_weighted<T: Float>(input: T, target: T, weight: T) -> T {
 /// |x − t|.
 ///
 /// Matches `torch.nn.functional.l1_loss(…, reduction="none")`.
-#[pointwise_dynamic(promote = complex_to_float(input, target), dtypes(int, float, complex))]
+#[pointwise_dynamic(promote = complex_to_float(input, target), dtypes(int, float, complex), grad)]
 pub fn l1_loss<T: Number>(input: T, target: T) -> T::Real {
     (input - target).abs()
 }
@@ -32,7 +32,7 @@ pub fn l1_loss<T: Number>(input: T, target: T) -> T::Real {
 /// w·|x − t|.
 ///
 /// Matches `torch.nn.functional.l1_loss(…, weight=…, reduction="none")` on real dtypes.
-#[pointwise_dynamic(promote = default(input, target, weight), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input, target, weight), dtypes(int, float), grad)]
 pub fn l1_loss_weighted<T: Real>(input: T, target: T, weight: T) -> T {
     (input - target).abs() * weight
 }
@@ -40,7 +40,7 @@ pub fn l1_loss_weighted<T: Real>(input: T, target: T, weight: T) -> T {
 /// d²/(2β) for d = |x − t| below β, else d − β/2.
 ///
 /// Matches `torch.nn.functional.smooth_l1_loss(…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target), check = check::last_is_not_negative)]
+#[pointwise_dynamic(promote = default(input, target), check = check::last_is_not_negative, grad)]
 pub fn smooth_l1_loss<T: Float>(input: T, target: T, #[param] beta: T) -> T {
     let distance = (input - target).abs();
     if distance < beta { 0.5 * distance * distance / beta } else { distance - 0.5 * beta }
@@ -59,7 +59,10 @@ fn positive_delta(arguments: &[Seen], _: DType) -> Result<()> {
 /// d²/2 for d = |x − t| up to δ, else δ(d − δ/2).
 ///
 /// Matches `torch.nn.functional.huber_loss(…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target), check = positive_delta)]
+#[pointwise_dynamic(
+    promote = default(input, target), check = positive_delta,
+    grad(backward = crate::slope::of_huber_loss)
+)]
 pub fn huber_loss<T: Float>(input: T, target: T, #[param] delta: T) -> T {
     let distance = (input - target).abs();
     if distance <= delta { 0.5 * distance * distance } else { delta * (distance - 0.5 * delta) }
@@ -68,7 +71,7 @@ pub fn huber_loss<T: Float>(input: T, target: T, #[param] delta: T) -> T {
 /// w times [`huber_loss`].
 ///
 /// Matches `torch.nn.functional.huber_loss(…, weight=…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target, weight), check = positive_delta)]
+#[pointwise_dynamic(promote = default(input, target, weight), check = positive_delta, grad)]
 pub fn huber_loss_weighted<T: Float>(input: T, target: T, #[param] delta: T, weight: T) -> T {
     huber_loss::scalar(input, target, delta) * weight
 }
@@ -76,7 +79,7 @@ pub fn huber_loss_weighted<T: Float>(input: T, target: T, #[param] delta: T, wei
 /// ln(1 + e^(−t·x)) without overflow.
 ///
 /// Matches `torch.nn.functional.soft_margin_loss(…, reduction="none")`, which overflows.
-#[pointwise_dynamic(promote = default(input, target))]
+#[pointwise_dynamic(promote = default(input, target), grad)]
 pub fn soft_margin_loss<T: Float>(input: T, target: T) -> T {
     -log_sigmoid::scalar(target * input)
 }
@@ -84,7 +87,10 @@ pub fn soft_margin_loss<T: Float>(input: T, target: T) -> T {
 /// −(t·ln σ(x) + (1 − t)·ln σ(−x)).
 ///
 /// Matches the elements that `torch.nn.functional.multilabel_soft_margin_loss` averages.
-#[pointwise_dynamic(promote = default(input, target))]
+#[pointwise_dynamic(
+    promote = default(input, target),
+    grad(backward = crate::slope::of_multilabel_soft_margin_loss)
+)]
 pub fn multilabel_soft_margin_loss<T: Float>(input: T, target: T) -> T {
     -(target * log_sigmoid::scalar(input) + (1 - target) * log_sigmoid::scalar(-input))
 }
@@ -92,7 +98,7 @@ pub fn multilabel_soft_margin_loss<T: Float>(input: T, target: T) -> T {
 /// w times [`multilabel_soft_margin_loss`].
 ///
 /// Matches the elements that `torch.nn.functional.multilabel_soft_margin_loss(…, weight=…)` averages.
-#[pointwise_dynamic(promote = default(input, target, weight))]
+#[pointwise_dynamic(promote = default(input, target, weight), grad)]
 pub fn multilabel_soft_margin_loss_weighted<T: Float>(input: T, target: T, weight: T) -> T {
     multilabel_soft_margin_loss::scalar(input, target) * weight
 }
@@ -100,9 +106,9 @@ pub fn multilabel_soft_margin_loss_weighted<T: Float>(input: T, target: T, weigh
 /// x for t = 1, max(0, margin − x) for t = −1; both together for another t.
 ///
 /// Matches `torch.nn.functional.hinge_embedding_loss(…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input, target), dtypes(int, float), grad(wrt(input)))]
 pub fn hinge_embedding_loss<T: Real>(input: T, target: T, #[param] margin: T) -> T {
-    let apart = if target != 1 { (margin - input).maximum(0) } else { 0 };
+    let apart = if target != 1 { relu::scalar(margin - input) } else { 0 };
     let together = if target != -1 { input } else { 0 };
     apart + together
 }
@@ -110,15 +116,18 @@ pub fn hinge_embedding_loss<T: Real>(input: T, target: T, #[param] margin: T) ->
 /// max(0, margin − t·(x₁ − x₂)).
 ///
 /// Matches `torch.nn.functional.margin_ranking_loss(…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input1, input2, target), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input1, input2, target), dtypes(int, float), grad)]
 pub fn margin_ranking_loss<T: Real>(input1: T, input2: T, target: T, #[param] margin: T) -> T {
-    (-target * (input1 - input2) + margin).maximum(0)
+    relu::scalar(-target * (input1 - input2) + margin)
 }
 
 /// −(t·ln x + (1 − t)·ln(1 − x)), the logarithms not below −100; NaN for x outside [0, 1].
 ///
 /// Matches `torch.nn.functional.binary_cross_entropy(…, reduction="none")`, which refuses x outside [0, 1].
-#[pointwise_dynamic(promote = default(input, target))]
+#[pointwise_dynamic(
+    promote = default(input, target),
+    grad(backward = crate::slope::of_binary_cross_entropy)
+)]
 pub fn binary_cross_entropy<T: Float>(input: T, target: T) -> T {
     (target - 1) * (-input).ln_1p().maximum(-100) - target * input.ln().maximum(-100)
 }
@@ -126,7 +135,7 @@ pub fn binary_cross_entropy<T: Float>(input: T, target: T) -> T {
 /// w times [`binary_cross_entropy`].
 ///
 /// Matches `torch.nn.functional.binary_cross_entropy(…, weight=…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target, weight))]
+#[pointwise_dynamic(promote = default(input, target, weight), grad)]
 pub fn binary_cross_entropy_weighted<T: Float>(input: T, target: T, weight: T) -> T {
     binary_cross_entropy::scalar(input, target) * weight
 }
@@ -134,7 +143,7 @@ pub fn binary_cross_entropy_weighted<T: Float>(input: T, target: T, weight: T) -
 /// [`binary_cross_entropy`] of σ(x), without overflow.
 ///
 /// Matches `torch.nn.functional.binary_cross_entropy_with_logits(…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target))]
+#[pointwise_dynamic(promote = default(input, target), grad)]
 pub fn binary_cross_entropy_with_logits<T: Float>(input: T, target: T) -> T {
     (1 - target) * input - log_sigmoid::scalar(input)
 }
@@ -142,7 +151,7 @@ pub fn binary_cross_entropy_with_logits<T: Float>(input: T, target: T) -> T {
 /// w·((1 − t)·x − (1 + (pos_weight − 1)·t)·ln σ(x)); the number 1 stands for a weight that is not wanted.
 ///
 /// Matches `torch.nn.functional.binary_cross_entropy_with_logits(…, weight=…, pos_weight=…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target, weight, pos_weight), vote(input, target))]
+#[pointwise_dynamic(promote = default(input, target, weight, pos_weight), vote(input, target), grad)]
 pub fn binary_cross_entropy_with_logits_weighted<T: Float>(
     input: T,
     target: T,
@@ -156,7 +165,7 @@ pub fn binary_cross_entropy_with_logits_weighted<T: Float>(
 /// t·ln t − t·x, 0·ln 0 = 0.
 ///
 /// Matches `torch.nn.functional.kl_div(…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target))]
+#[pointwise_dynamic(promote = default(input, target), grad(backward = crate::slope::of_kl_div))]
 pub fn kl_div<T: Float>(input: T, target: T) -> T {
     xlogy::scalar(target, target) - target * input
 }
@@ -164,7 +173,7 @@ pub fn kl_div<T: Float>(input: T, target: T) -> T {
 /// eᵗ·(t − x): [`kl_div`] of a target given by its logarithm.
 ///
 /// Matches `torch.nn.functional.kl_div(…, log_target=True, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target))]
+#[pointwise_dynamic(promote = default(input, target), grad)]
 pub fn kl_div_log_target<T: Float>(input: T, target: T) -> T {
     target.exp() * (target - input)
 }
@@ -172,7 +181,7 @@ pub fn kl_div_log_target<T: Float>(input: T, target: T) -> T {
 /// eˣ − t·x if x is a logarithm, else x − t·ln(x + eps); `full` adds Stirling's t·ln t − t + ½ln(2πt) for t > 1.
 ///
 /// Matches `torch.nn.functional.poisson_nll_loss(…, reduction="none")`.
-#[pointwise_dynamic(promote = int_to_float(input, target), dtypes(int, float))]
+#[pointwise_dynamic(promote = int_to_float(input, target), dtypes(int, float), grad)]
 pub fn poisson_nll_loss<T: Float>(
     input: T,
     target: T,
@@ -199,7 +208,10 @@ fn variance_is_not_negative(arguments: &[Seen], _: DType) -> Result<()> {
 /// ½(ln v + (x − t)²/v) with v = max(var, eps); `full` adds ½ln 2π.
 ///
 /// Matches `torch.nn.functional.gaussian_nll_loss(…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target, var), vote(input, target), check = variance_is_not_negative)]
+#[pointwise_dynamic(
+    promote = default(input, target, var), vote(input, target), check = variance_is_not_negative,
+    grad(backward = crate::slope::of_gaussian_nll_loss(grad_output, input, target, var, eps))
+)]
 pub fn gaussian_nll_loss<T: Float>(input: T, target: T, var: T, #[param] full: bool, #[param] eps: T) -> T {
     let bounded = clamp_min::scalar(var, eps);
     let gap = input - target;

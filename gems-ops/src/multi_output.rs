@@ -9,13 +9,13 @@ use crate::prelude::*;
 /// x as mantissa·2^exponent with the mantissa in [½, 1): exact, subnormal numbers too; ±0, ±∞ and NaN give (x, 0).
 ///
 /// Matches `torch.frexp`.
-#[pointwise_dynamic(promote = default(input), outputs(mantissa, exponent))]
+#[pointwise_dynamic(promote = default(input), outputs(mantissa, exponent), grad)]
 pub fn frexp<T: Float>(input: T) -> (T, i32) {
     input.frexp()
 }
 
 /// The parts of [`polar`](fn@polar) in two buffers: (abs·cos θ, abs·sin θ).
-#[pointwise_dynamic(promote = default(abs, angle), outputs(real_part, imag_part))]
+#[pointwise_dynamic(promote = default(abs, angle), outputs(real_part, imag_part), grad)]
 pub fn polar_parts<T: Float>(abs: T, angle: T) -> (T, T) {
     (abs * angle.cos(), abs * angle.sin())
 }
@@ -45,7 +45,7 @@ pub fn fake_quantize_per_tensor_affine_cachemask<T: Float>(
 }
 
 /// The gradients of [`glu_kernel`](fn@glu_kernel): (dz·σ(b), dz·a·σ(b)(1 − σ(b))).
-#[pointwise_dynamic(promote = default(grad_output, input, gate), outputs(grad_input, grad_gate))]
+#[pointwise_dynamic(promote = default(grad_output, input, gate), outputs(grad_input, grad_gate), grad)]
 pub fn glu_backward_kernel<T: Float>(grad_output: T, input: T, gate: T) -> (T, T) {
     let open = sigmoid::scalar(gate);
     (grad_output * open, grad_output * input * open * sigmoid::scalar(-gate))
@@ -69,13 +69,13 @@ pub fn glu_backward<B: Buffer>(grad_output: &B, input: &B, dim: isize) -> Result
 /// The gradients of [`prelu_kernel`](fn@prelu_kernel), element by element: (x > 0 ? dz : w·dz, x > 0 ? 0 : x·dz).
 ///
 /// Matches `aten::_prelu_kernel_backward`.
-#[pointwise_dynamic(promote = default(grad_output, input, weight), outputs(grad_input, grad_weight))]
+#[pointwise_dynamic(promote = default(grad_output, input, weight), outputs(grad_input, grad_weight), grad)]
 pub fn prelu_kernel_backward<T: Float>(grad_output: T, input: T, weight: T) -> (T, T) {
     if input > 0 { (grad_output, 0) } else { (weight * grad_output, input * grad_output) }
 }
 
 /// The gradients of [`silu_and_mul`](fn@silu_and_mul) for x and y: (dz·y·silu′(x), dz·silu(x)).
-#[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy))]
+#[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy), grad)]
 pub fn silu_and_mul_backward<T: Float>(grad_output: T, x: T, y: T) -> (T, T) {
     (silu_backward::scalar(grad_output * y, x), grad_output * silu::scalar(x))
 }
@@ -93,7 +93,7 @@ pub fn silu_and_mul_with_clamp_backward<T: Float>(grad_output: T, x: T, y: T, #[
 /// The plane of (x1, x2) turned: (x1·cos − x2·sin, x2·cos + x1·sin).
 ///
 /// Halves or interleaved pairs of one buffer are views of it. Matches FlagGems' rotary embedding.
-#[pointwise_dynamic(promote = default(x1, x2, cos, sin), outputs(y1, y2), vote(x1, x2))]
+#[pointwise_dynamic(promote = default(x1, x2, cos, sin), outputs(y1, y2), vote(x1, x2), grad)]
 pub fn rotary_embedding<T: Float>(x1: T, x2: T, cos: T, sin: T) -> (T, T) {
     (x1 * cos - x2 * sin, x2 * cos + x1 * sin)
 }
@@ -199,7 +199,7 @@ pub fn lstm_cell_pointwise<B: Buffer>(
 }
 
 /// r = σ(r), z = σ(z), n = tanh(input n + r·hidden n), hy = n + z·(hx − n): (hy, r, z, n).
-#[device_fn]
+#[device_fn(grad)]
 fn gru_gates<T: Float>(r: T, z: T, input_n: T, hidden_n: T, hx: T) -> (T, T, T, T) {
     let (r, z) = (sigmoid::scalar(r), sigmoid::scalar(z));
     let n = (input_n + r * hidden_n).tanh();
@@ -211,7 +211,8 @@ fn gru_gates<T: Float>(r: T, z: T, input_n: T, hidden_n: T, hx: T) -> (T, T, T, 
 /// The formula of [`gru_cell_pointwise`] for gates in buffers of their own.
 #[pointwise_dynamic(
     promote = default(input_r, input_z, input_n, hidden_r, hidden_z, hidden_n, hx),
-    outputs(hy, gate_r, gate_z, gate_n), vote(hx)
+    outputs(hy, gate_r, gate_z, gate_n), vote(hx),
+    grad
 )]
 pub fn gru_cell_kernel<T: Float>(
     input_r: T,

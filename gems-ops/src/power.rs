@@ -6,7 +6,7 @@ use gems_runtime::op::Seen;
 /// The square root, correctly rounded; negative → NaN; −0 → −0.
 ///
 /// Integers become floats first. Matches `torch.sqrt`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn sqrt<T: Analytic>(input: T) -> T {
     input.sqrt()
 }
@@ -14,7 +14,7 @@ pub fn sqrt<T: Analytic>(input: T) -> T {
 /// 1/√x; ±0 → ±∞; ∞ → 0; negative → NaN.
 ///
 /// Integers become floats first. Matches `torch.rsqrt`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn rsqrt<T: Analytic>(input: T) -> T {
     input.rsqrt()
 }
@@ -37,7 +37,9 @@ fn integer_exponent(arguments: &[Seen], common: DType) -> Result<()> {
 ///
 /// Matches `torch.pow`; a number ±½ has no special values of its own here.
 #[pointwise_dynamic(promote = default(input, exponent), dtypes(bool, int, float, complex), vote(input),
-    check = integer_exponent)]
+    check = integer_exponent,
+    grad(order = 2)
+)]
 pub fn pow<T: Number>(input: T, exponent: T) -> T {
     input.pow(exponent)
 }
@@ -46,7 +48,8 @@ pub fn pow<T: Number>(input: T, exponent: T) -> T {
 ///
 /// Matches `torch.float_power` on real dtypes.
 #[pointwise_dynamic(
-    vote(input), accepts(input = bool | int | float, exponent = bool | int | float)
+    vote(input), accepts(input = bool | int | float, exponent = bool | int | float),
+    grad
 )]
 pub fn float_power(input: f64, exponent: f64) -> f64 {
     input.pow(exponent)

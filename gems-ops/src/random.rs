@@ -11,7 +11,7 @@ use gems_runtime::op::Seen;
 ///
 /// Matches the values of `torch.Tensor.uniform_`; halves are rounded after that.
 #[doc(alias = "uniform")]
-#[pointwise_dynamic(promote = default(u), check = check::bounds_in_order)]
+#[pointwise_dynamic(promote = default(u), check = check::bounds_in_order, grad)]
 pub fn uniform_from<T: Float>(u: T, #[param] from: T, #[param] to: T) -> T {
     let value = u * (to - from) + from;
     if value >= to { to.next_after(from) } else { value }
@@ -22,7 +22,8 @@ pub fn uniform_from<T: Float>(u: T, #[param] from: T, #[param] to: T) -> T {
 /// Matches the values of `torch.normal`.
 #[doc(alias = "normal")]
 #[pointwise_dynamic(
-    promote = default(z, mean, std), dtypes(float, complex), vote(z), check = last_is_not_negative
+    promote = default(z, mean, std), dtypes(float, complex), vote(z), check = last_is_not_negative,
+    grad
 )]
 pub fn normal_from<T: Analytic>(z: T, mean: T, std: T) -> T {
     z * std + mean
@@ -32,7 +33,7 @@ pub fn normal_from<T: Analytic>(z: T, mean: T, std: T) -> T {
 ///
 /// Matches the values of `torch.Tensor.log_normal_`.
 #[doc(alias = "log_normal")]
-#[pointwise_dynamic(promote = default(z), check = last_is_not_negative)]
+#[pointwise_dynamic(promote = default(z), check = last_is_not_negative, grad)]
 pub fn log_normal_from<T: Float>(z: T, #[param] mean: T, #[param] std: T) -> T {
     (z * std + mean).exp()
 }
@@ -51,7 +52,7 @@ fn rate_is_positive(arguments: &[Seen], _: DType) -> Result<()> {
 ///
 /// Matches the values of `torch.Tensor.exponential_`.
 #[doc(alias = "exponential")]
-#[pointwise_dynamic(promote = default(u), check = rate_is_positive)]
+#[pointwise_dynamic(promote = default(u), check = rate_is_positive, grad)]
 pub fn exponential_from<T: Float>(u: T, #[param] lambd: T) -> T {
     (0 - u.maximum(T::MIN_POSITIVE).ln()) / lambd
 }
@@ -60,7 +61,7 @@ pub fn exponential_from<T: Float>(u: T, #[param] lambd: T) -> T {
 ///
 /// Matches the values of `torch.Tensor.cauchy_`.
 #[doc(alias = "cauchy")]
-#[pointwise_dynamic(promote = default(u))]
+#[pointwise_dynamic(promote = default(u), grad)]
 pub fn cauchy_from<T: Float>(u: T, #[param] median: T, #[param] sigma: T) -> T {
     median + sigma * (T::PI * (u - 0.5)).tan()
 }

@@ -5,7 +5,7 @@ use crate::prelude::*;
 /// The least whole number that is not less than x; −0.5 → −0; ±∞ and NaN stay.
 ///
 /// Matches `torch.ceil`.
-#[pointwise_dynamic(promote = default(input), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad(zero))]
 pub fn ceil<T: Real>(input: T) -> T {
     let whole = trunc::scalar(input);
     if input > whole { whole + 1 } else { whole }
@@ -14,7 +14,7 @@ pub fn ceil<T: Real>(input: T) -> T {
 /// The greatest whole number that is not greater than x; ±∞ and NaN stay.
 ///
 /// Matches `torch.floor`.
-#[pointwise_dynamic(promote = default(input), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad(zero))]
 pub fn floor<T: Real>(input: T) -> T {
     let whole = trunc::scalar(input);
     if input < whole { whole - 1 } else { whole }
@@ -24,7 +24,7 @@ pub fn floor<T: Real>(input: T) -> T {
 ///
 /// Matches `torch.trunc`.
 #[doc(alias = "fix")]
-#[pointwise_dynamic(promote = default(input), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad(zero))]
 pub fn trunc<T: Real>(input: T) -> T {
     input.div_trunc(1)
 }
@@ -32,7 +32,7 @@ pub fn trunc<T: Real>(input: T) -> T {
 /// The nearest whole number, half to even; −0.5 → −0; ±∞ and NaN stay.
 ///
 /// Matches `torch.round`.
-#[pointwise_dynamic(promote = default(input), dtypes(int, float))]
+#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad(zero))]
 pub fn round<T: Real>(input: T) -> T {
     let whole = trunc::scalar(input);
     // Exact, and below 2.
@@ -64,7 +64,7 @@ fn power_of_ten(n: i64) -> f64 {
 ///
 /// A value without decimals, or too great to be scaled, stays as it is. Matches `torch.round(…, decimals=…)`, which
 /// gives ∞ or NaN for great values.
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad(zero))]
 pub fn round_decimals<T: Float>(input: T, #[param] decimals: i32) -> T {
     let power: f64 = power_of_ten((decimals as i64).abs());
     let scale = power as T;
@@ -81,7 +81,7 @@ pub fn round_decimals<T: Float>(input: T, #[param] decimals: i32) -> T {
 /// The fraction of x, with its sign; +0 for whole numbers; ±∞ → NaN.
 ///
 /// Matches `torch.frac`.
-#[pointwise_dynamic(promote = default(input))]
+#[pointwise_dynamic(promote = default(input), grad)]
 pub fn frac<T: Float>(input: T) -> T {
     input - input.trunc()
 }

@@ -5,7 +5,7 @@ use crate::prelude::*;
 /// The sine, reduced exactly for every finite x; ±∞ → NaN; −0 → −0.
 ///
 /// Matches `torch.sin`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn sin<T: Analytic>(input: T) -> T {
     input.sin()
 }
@@ -13,7 +13,7 @@ pub fn sin<T: Analytic>(input: T) -> T {
 /// The cosine, reduced exactly for every finite x; ±∞ → NaN.
 ///
 /// Matches `torch.cos`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn cos<T: Analytic>(input: T) -> T {
     input.cos()
 }
@@ -21,7 +21,7 @@ pub fn cos<T: Analytic>(input: T) -> T {
 /// The tangent, reduced exactly for every finite x; ±∞ → NaN; −0 → −0.
 ///
 /// Matches `torch.tan`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn tan<T: Analytic>(input: T) -> T {
     input.tan()
 }
@@ -30,7 +30,7 @@ pub fn tan<T: Analytic>(input: T) -> T {
 ///
 /// Matches `torch.asin`.
 #[doc(alias = "arcsin")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn asin<T: Analytic>(input: T) -> T {
     input.asin()
 }
@@ -39,7 +39,7 @@ pub fn asin<T: Analytic>(input: T) -> T {
 ///
 /// Matches `torch.acos`.
 #[doc(alias = "arccos")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn acos<T: Analytic>(input: T) -> T {
     input.acos()
 }
@@ -48,7 +48,7 @@ pub fn acos<T: Analytic>(input: T) -> T {
 ///
 /// Matches `torch.atan`.
 #[doc(alias = "arctan")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn atan<T: Analytic>(input: T) -> T {
     input.atan()
 }
@@ -57,7 +57,7 @@ pub fn atan<T: Analytic>(input: T) -> T {
 ///
 /// Matches `torch.atan2`.
 #[doc(alias = "arctan2")]
-#[pointwise_dynamic(promote = int_to_float(input, other), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = int_to_float(input, other), dtypes(bool, int, float), grad(order = 2))]
 pub fn atan2<T: Float>(input: T, other: T) -> T {
     input.atan2(other)
 }
@@ -66,7 +66,7 @@ pub fn atan2<T: Float>(input: T, other: T) -> T {
 ///
 /// Matches `torch.sinc`, which gives 4e−17 at whole numbers and NaN at ±∞.
 #[doc(alias = "special_sinc")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), complex = sinc_complex)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), complex = sinc_complex, grad(backward = crate::slope::of_sinc))]
 pub fn sinc<T: Float>(input: T) -> T {
     if input == 0 {
         1
@@ -86,7 +86,7 @@ fn sinc_complex<T: Analytic>(input: T) -> T {
 /// x·π/180.
 ///
 /// Matches `torch.deg2rad`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
 pub fn deg2rad<T: Float>(input: T) -> T {
     input * 0.017453292519943295
 }
@@ -94,7 +94,7 @@ pub fn deg2rad<T: Float>(input: T) -> T {
 /// x·180/π.
 ///
 /// Matches `torch.rad2deg`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
 pub fn rad2deg<T: Float>(input: T) -> T {
     input * 57.29577951308232
 }

@@ -15,8 +15,8 @@ pub use crate::dtype::{DType, DTypeSet, Element, F8E4M3FN, F8E5M2, Kind, Scalar}
 pub use crate::error::Result;
 pub use crate::math;
 pub use crate::op::{
-    Compute, DeviceFn, Numbers, OpDef, Operand, OutputDef, ParamDef, Piece, Pointwise, Promote, Role,
-    TypeRef, Use, cpu_kernel,
+    Compute, DeviceFn, Gradient, Numbers, OpDef, Operand, OutputDef, ParamDef, Piece, Pointwise, Promote,
+    Role, TypeRef, Use, VjpDef, VjpSource, cpu_kernel, gradients,
 };
 
 /// The value itself; lets rustc check the type that the device text gives to the result of a call.

@@ -5,7 +5,7 @@
 
 use gems_runtime::emit;
 use gems_runtime::error::{Error, ErrorKind, Result};
-use gems_runtime::exec::Call;
+use gems_runtime::exec::{Call, SumCall};
 use libloading::Library;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -25,15 +25,27 @@ static BUILT: Mutex<BTreeMap<String, Arc<Library>>> = Mutex::new(BTreeMap::new()
 /// `Compile` if the host compiler is missing or rejects the kernel.
 pub fn back_end(call: &Call<'_>) -> Result<()> {
     let spec = &call.plan.spec;
-    let source = emit::source(spec)?;
-    let library = library(&source)?;
-    let mut packed = call.pack();
+    let library = library(&emit::source(spec)?)?;
+    launch(&library, &mut call.pack(), call.plan.args.blocks, spec.class.threads())
+}
+
+/// The same for [`gems_runtime::exec::sum_to_on`].
+///
+/// # Errors
+/// As [`back_end`].
+pub fn sum_back_end(call: &SumCall<'_>) -> Result<()> {
+    let library = library(&emit::sum_source(&call.plan.spec)?)?;
+    let mut packed = emit::pack_sum(call.plan, call.from.address(), call.to.address());
+    launch(&library, &mut packed, call.plan.blocks(), call.plan.spec.threads)
+}
+
+fn launch(library: &Library, packed: &mut emit::Packed, blocks: u64, threads: u32) -> Result<()> {
     let mut pointers = packed.pointers();
-    let blocks = u32::try_from(call.plan.args.blocks).unwrap_or(u32::MAX);
+    let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
     // SAFETY: the library was built by `build` below and has this symbol of this type.
     let launch = unsafe { library.get::<Launch>(b"gems_launch") }.map_err(failed)?;
-    // SAFETY: the arguments are packed for this very spec, and the buffers they point to outlive the call.
-    unsafe { launch(pointers.as_mut_ptr(), blocks, spec.class.threads()) };
+    // SAFETY: the arguments are packed for this very kernel, and the buffers they point to outlive the call.
+    unsafe { launch(pointers.as_mut_ptr(), blocks, threads) };
     Ok(())
 }
 

@@ -314,23 +314,15 @@ impl Reader<'_> {
         if !self.is_callable(path) {
             return Expr::error(span);
         }
-        let home = match path.segments.last() {
-            Some(last) if last.ident == "scalar" && path.segments.len() > 1 => {
-                let mut home = path.clone();
-                home.segments.pop();
-                home.segments.pop_punct();
-                home
-            }
-            _ => path.clone(),
-        };
-        if home.is_ident(self.signature.name()) {
+        let called = Callee::new(path.clone());
+        if called.home.is_ident(self.signature.name()) {
             self.errors.at(path, "recursion is not supported; write a `while` loop in a `#[device_fn]`");
             return Expr::error(span);
         }
         let ty = self.infer.call(args.first().map(|arg| arg.ty.clone()));
         let callees = &mut self.body.callees;
         let callee = callees.iter().position(|known| known.path == *path).unwrap_or_else(|| {
-            callees.push(Callee { path: path.clone(), home });
+            callees.push(called);
             callees.len() - 1
         });
         Expr { kind: ExprKind::Call { callee, args }, ty, span }

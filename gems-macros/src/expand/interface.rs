@@ -7,6 +7,7 @@ use quote::{format_ident, quote};
 use syn::Ident;
 
 use super::Output;
+use crate::grad::{Gradient, OpForm, cotangent_names};
 use crate::signature::{Param, Signature};
 
 /// The author's documentation, and what else belongs to the name.
@@ -122,6 +123,51 @@ pub(super) fn inplace(output: &Output<'_>) -> TokenStream {
                 Self::DEF,
                 &[#private::Operand::Buffer(&#handle), #(#operands),*],
                 &mut [#ident],
+            )
+        }
+    }
+}
+
+/// ```text
+/// pub fn vjp<'a, B: Buffer>(grad_output: &'a B, x: impl Into<Operand<'a, B>>, y: ..) -> Result<(B, B)> {
+///     Result::map(gradients::<B, 2>(Self::DEF, &[grad_output], &[x.into(), y.into()]), |[x, y]| (x, y))
+/// }
+/// ```
+pub(super) fn vjp(output: &Output<'_>, form: &OpForm, outputs: &[Ident]) -> TokenStream {
+    let Output { signature, private } = output;
+    let vis = &signature.item.vis;
+    let cotangents = cotangent_names(signature, outputs);
+    let params = signature.params.iter().map(|param| parameter(param, private));
+    let operands = signature.params.iter().map(|param| operand(param, private));
+    let (generics, lints) = (generics(&signature.params, private), lints());
+    let wanted: Vec<&Ident> = signature
+        .params
+        .iter()
+        .zip(&form.gradients)
+        .filter(|(_, gradient)| **gradient != Gradient::None)
+        .map(|(param, _)| &param.ident)
+        .collect();
+    let n = wanted.len();
+    let buffers = wanted.iter().map(|_| quote!(B));
+    let (result, value) = match wanted.as_slice() {
+        [one] => (quote!(B), quote!(#one)),
+        several => (quote!((#(#buffers),*)), quote!((#(#several),*))),
+    };
+    let names: Vec<String> = wanted.iter().map(|name| format!("`{name}`")).collect();
+    let doc = format!("The gradients of {}, from those of the results.", names.join(", "));
+    quote! {
+        #[doc = #doc]
+        ///
+        /// Each has the dtype and the shape of its operand: what was broadcast is summed.
+        ///
+        /// # Errors
+        /// As the function itself; a gradient of another shape than the result; an operand that is a number, a bool or
+        /// an integer, which has no gradient.
+        #lints
+        #vis fn vjp<#generics>(#(#cotangents: &B,)* #(#params),*) -> #private::Result<#result> {
+            #private::Result::map(
+                #private::gradients::<B, #n>(Self::DEF, &[#(#cotangents),*], &[#(#operands),*]),
+                |[#(#wanted),*]| #value,
             )
         }
     }

@@ -21,13 +21,7 @@ fn behind_static(ty: &TokenStream, value: &TokenStream) -> TokenStream {
 }
 
 /// The device function.
-pub(super) fn device(
-    signature: &Signature,
-    body: &Body,
-    device: &Device,
-    private: &TokenStream,
-) -> TokenStream {
-    let name = signature.name().to_string();
+pub(super) fn device(name: &str, body: &Body, device: &Device, private: &TokenStream) -> TokenStream {
     let pieces = device.pieces.iter().map(|piece| match piece {
         Piece::Text(text) => quote!(#private::Piece::Text(#text)),
         Piece::Name => quote!(#private::Piece::Name),
@@ -41,7 +35,7 @@ pub(super) fn device(
         let types = types.iter().map(|ty| ty.type_ref(private));
         quote!(#private::Use { name: #name, types: &[#(#types),*] })
     });
-    let homes = body.callees.iter().map(|callee| &callee.home);
+    let calls = body.callees.iter().map(|callee| callee.device_path());
     let value = quote! {
         #private::DeviceFn {
             name: #name,
@@ -49,7 +43,7 @@ pub(super) fn device(
             file: ::core::file!(),
             pieces: &[#(#pieces),*],
             uses: &[#(#uses),*],
-            calls: &[#(<#homes>::DEVICE),*],
+            calls: &[#(#calls),*],
         }
     };
     behind_static(&quote!(#private::DeviceFn), &value)
@@ -71,14 +65,25 @@ pub(super) fn device_stub(name: &Ident, private: &TokenStream) -> TokenStream {
     behind_static(&quote!(#private::DeviceFn), &value)
 }
 
+/// Where the forms of an op are.
+pub(super) struct Forms {
+    /// The path of its device form.
+    pub(super) device: TokenStream,
+    /// The path of its formula.
+    pub(super) formula: TokenStream,
+    /// Its derivative.
+    pub(super) vjp: Option<TokenStream>,
+}
+
 /// The description of an op.
 pub(super) fn op_def(
     signature: &Signature,
     schema: &Schema,
     source: &str,
+    forms: &Forms,
     private: &TokenStream,
 ) -> TokenStream {
-    let (home, name) = (signature.name(), &schema.name);
+    let (name, device) = (&schema.name, &forms.device);
     let doc = signature.doc.join("\n");
     let params = signature.params.iter().enumerate().map(|(i, param)| {
         let name = param.ident.to_string();
@@ -116,7 +121,11 @@ pub(super) fn op_def(
         Some(path) => quote!(::core::option::Option::Some(#path::DEF)),
         None => quote!(::core::option::Option::None),
     };
-    let cpu = cpu(signature, schema, private);
+    let cpu = cpu(signature, schema, &forms.formula, private);
+    let vjp = match &forms.vjp {
+        Some(vjp) => quote!(::core::option::Option::Some(#vjp)),
+        None => quote!(::core::option::Option::None),
+    };
     let value = quote! {
         #private::OpDef {
             name: #name,
@@ -134,8 +143,9 @@ pub(super) fn op_def(
             casts_freely: #casts_freely,
             check: #check,
             complex: #complex,
-            device: #home::DEVICE,
+            device: #device,
             cpu: #cpu,
+            vjp: #vjp,
         }
     };
     behind_static(&quote!(#private::OpDef), &value)
@@ -169,6 +179,7 @@ pub(super) fn op_def_stub(home: &Ident, n_outputs: usize, private: &TokenStream)
             complex: ::core::option::Option::None,
             device: #home::DEVICE,
             cpu: |_| ::core::option::Option::None,
+            vjp: ::core::option::Option::None,
         }
     };
     behind_static(&quote!(#private::OpDef), &value)
@@ -188,9 +199,8 @@ pub(super) fn op_def_stub(home: &Ident, n_outputs: usize, private: &TokenStream)
 ///     }
 /// }
 /// ```
-fn cpu(signature: &Signature, schema: &Schema, private: &TokenStream) -> TokenStream {
+fn cpu(signature: &Signature, schema: &Schema, formula: &TokenStream, private: &TokenStream) -> TokenStream {
     let generic = signature.generic.as_ref();
-    let name = signature.name();
     let idents: Vec<&Ident> = signature.params.iter().map(|param| &param.ident).collect();
     let inputs: Vec<TokenStream> =
         signature.params.iter().map(|param| param.ty.rust(generic, private)).collect();
@@ -214,7 +224,7 @@ fn cpu(signature: &Signature, schema: &Schema, private: &TokenStream) -> TokenSt
             (ty, arm)
         }
     };
-    let value = quote!(#name::scalar(#(#idents),*));
+    let value = quote!(#formula(#(#idents),*));
     let value = if signature.returns_tuple() { value } else { quote!((#value,)) };
     quote!({
         enum __Kernel {}

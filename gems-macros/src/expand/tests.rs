@@ -51,6 +51,17 @@ fn horner<T: Float>(x: T, degree: i32) -> T {
 }
 
 #[test]
+fn an_op_with_a_derivative() {
+    let source = "\
+/// x·tanh y where y is positive.
+pub fn gate<T: Float>(x: T, y: T, #[param] scale: T) -> T {
+    if y > 0 { scale * x * y.tanh() } else { 0 }
+}";
+    let tokens = pointwise_dynamic(parse("grad, crate = gems"), parse(source));
+    insta::assert_snapshot!(pretty(&tokens));
+}
+
+#[test]
 fn a_wrong_op_keeps_its_interface() {
     let source = "pub fn f<T: Float>(x: T, #[param] y: T) -> (T, T) { (x, &y) }";
     let tokens = pointwise_dynamic(parse("crate = gems"), parse(source));

@@ -3,13 +3,16 @@
 //! Computed in f64 and rounded once. I and K are series near 0 and Chebyshev series beyond; the exponential is split,
 //! so that nothing overflows before its result does. J and Y are those of the platform's library.
 
-use super::tables;
+use super::{slope, tables};
 use crate::prelude::*;
 
 /// I₀(x): even, ±∞ → ∞; overflows above 91.9 in f32, 713.98 in f64.
 ///
 /// Integers become floats first. Matches `torch.i0`, but for ±∞ (NaN there) and above 88.7 and 709 (∞ there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_i0)
+)]
 pub fn i0<T: Float>(input: T) -> T {
     i0_f64(input as f64) as T
 }
@@ -17,7 +20,10 @@ pub fn i0<T: Float>(input: T) -> T {
 /// exp(−|x|)·I₀(x): even, ±∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.special.i0e`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_i0e)
+)]
 pub fn special_i0e<T: Float>(input: T) -> T {
     i0e_f64(input as f64) as T
 }
@@ -25,7 +31,10 @@ pub fn special_i0e<T: Float>(input: T) -> T {
 /// I₁(x): odd, ±∞ → ±∞.
 ///
 /// Integers become floats first. Matches `torch.special.i1`, but for ±∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_i1)
+)]
 pub fn special_i1<T: Float>(input: T) -> T {
     i1_f64(input as f64) as T
 }
@@ -33,7 +42,10 @@ pub fn special_i1<T: Float>(input: T) -> T {
 /// exp(−|x|)·I₁(x): odd, ±∞ → ±0.
 ///
 /// Integers become floats first. Matches `torch.special.i1e`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_i1e)
+)]
 pub fn special_i1e<T: Float>(input: T) -> T {
     i1e_f64(input as f64) as T
 }
@@ -41,7 +53,10 @@ pub fn special_i1e<T: Float>(input: T) -> T {
 /// I₀(x), the same function as [`i0`](fn@i0).
 ///
 /// Matches `torch.special.modified_bessel_i0`, but for ±∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_i0)
+)]
 pub fn special_modified_bessel_i0<T: Float>(input: T) -> T {
     i0_f64(input as f64) as T
 }
@@ -49,7 +64,10 @@ pub fn special_modified_bessel_i0<T: Float>(input: T) -> T {
 /// I₁(x), the same function as [`special_i1`](fn@special_i1).
 ///
 /// Matches `torch.special.modified_bessel_i1`, but for ±∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_i1)
+)]
 pub fn special_modified_bessel_i1<T: Float>(input: T) -> T {
     i1_f64(input as f64) as T
 }
@@ -57,7 +75,10 @@ pub fn special_modified_bessel_i1<T: Float>(input: T) -> T {
 /// K₀(x): negative → NaN, ±0 → ∞, ∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.special.modified_bessel_k0`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_k0)
+)]
 pub fn special_modified_bessel_k0<T: Float>(input: T) -> T {
     let x = input as f64;
     if x < 2.0 { k0_near(x) as T } else { (k0e_far(x) * (-x).exp()) as T }
@@ -66,7 +87,10 @@ pub fn special_modified_bessel_k0<T: Float>(input: T) -> T {
 /// K₁(x): negative → NaN, ±0 → ∞, ∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.special.modified_bessel_k1`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_k1)
+)]
 pub fn special_modified_bessel_k1<T: Float>(input: T) -> T {
     let x = input as f64;
     if x < 2.0 { k1_near(x) as T } else { (k1e_far(x) * (-x).exp()) as T }
@@ -75,7 +99,10 @@ pub fn special_modified_bessel_k1<T: Float>(input: T) -> T {
 /// exp(x)·K₀(x): negative → NaN, ±0 → ∞, ∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.special.scaled_modified_bessel_k0`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_scaled_k0)
+)]
 pub fn special_scaled_modified_bessel_k0<T: Float>(input: T) -> T {
     let x = input as f64;
     if x < 2.0 { (k0_near(x) * x.exp()) as T } else { k0e_far(x) as T }
@@ -84,7 +111,10 @@ pub fn special_scaled_modified_bessel_k0<T: Float>(input: T) -> T {
 /// exp(x)·K₁(x): negative → NaN, ±0 → ∞, ∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.special.scaled_modified_bessel_k1`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_scaled_k1)
+)]
 pub fn special_scaled_modified_bessel_k1<T: Float>(input: T) -> T {
     let x = input as f64;
     if x < 2.0 { (k1_near(x) * x.exp()) as T } else { k1e_far(x) as T }
@@ -93,7 +123,7 @@ pub fn special_scaled_modified_bessel_k1<T: Float>(input: T) -> T {
 /// J₀(x): even, ±∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.special.bessel_j0`, but for ±∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
 pub fn special_bessel_j0<T: Float>(input: T) -> T {
     (input as f64).bessel_j0() as T
 }
@@ -101,7 +131,7 @@ pub fn special_bessel_j0<T: Float>(input: T) -> T {
 /// J₁(x): odd, ±∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.special.bessel_j1`, but for ±∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
 pub fn special_bessel_j1<T: Float>(input: T) -> T {
     (input as f64).bessel_j1() as T
 }
@@ -109,7 +139,7 @@ pub fn special_bessel_j1<T: Float>(input: T) -> T {
 /// Y₀(x): negative → NaN, ±0 → −∞, ∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.special.bessel_y0`, but for ∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
 pub fn special_bessel_y0<T: Float>(input: T) -> T {
     (input as f64).bessel_y0() as T
 }
@@ -117,7 +147,7 @@ pub fn special_bessel_y0<T: Float>(input: T) -> T {
 /// Y₁(x): negative → NaN, ±0 → −∞, ∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.special.bessel_y1`, but for ∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
 pub fn special_bessel_y1<T: Float>(input: T) -> T {
     (input as f64).bessel_y1() as T
 }
@@ -125,7 +155,10 @@ pub fn special_bessel_y1<T: Float>(input: T) -> T {
 /// sin(x)/x: 1 at 0, ±∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.special.spherical_bessel_j0`.
-#[pointwise_dynamic(promote = int_to_float(x), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x), dtypes(bool, int, float),
+    grad(backward = slope::of_spherical_j0)
+)]
 pub fn special_spherical_bessel_j0<T: Float>(x: T) -> T {
     spherical_j0(x as f64) as T
 }
@@ -146,7 +179,7 @@ pub(super) fn i0_f64(x: f64) -> f64 {
 
 #[device_fn]
 #[inline(never)]
-fn i0e_f64(x: f64) -> f64 {
+pub(super) fn i0e_f64(x: f64) -> f64 {
     let z = x.abs();
     if z <= 8.0 {
         tables::i0_series(0.25 * z * z) * (-z).exp()
@@ -157,7 +190,7 @@ fn i0e_f64(x: f64) -> f64 {
 
 #[device_fn]
 #[inline(never)]
-fn i1_f64(x: f64) -> f64 {
+pub(super) fn i1_f64(x: f64) -> f64 {
     let z = x.abs();
     if z <= 8.0 {
         0.5 * x * tables::i1_series(0.25 * z * z)
@@ -171,7 +204,7 @@ fn i1_f64(x: f64) -> f64 {
 
 #[device_fn]
 #[inline(never)]
-fn i1e_f64(x: f64) -> f64 {
+pub(super) fn i1e_f64(x: f64) -> f64 {
     let z = x.abs();
     if z <= 8.0 {
         0.5 * x * tables::i1_series(0.25 * z * z) * (-z).exp()

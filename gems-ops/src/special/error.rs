@@ -3,13 +3,13 @@
 //! Tails are relative: what is small is as accurate as what is large. All but erf and erfc are computed in f64 and
 //! rounded once, whatever the operand is.
 
-use super::tables;
+use super::{slope, tables};
 use crate::prelude::*;
 
 /// erf(x): odd, ±∞ → ±1.
 ///
 /// Integers become floats first. Matches `torch.erf`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
 pub fn erf<T: Float>(input: T) -> T {
     input.erf()
 }
@@ -17,7 +17,7 @@ pub fn erf<T: Float>(input: T) -> T {
 /// erfc(x) = 1 − erf(x), relative to the result in the tail: −∞ → 2, ∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.erfc`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
 pub fn erfc<T: Float>(input: T) -> T {
     input.erfc()
 }
@@ -25,7 +25,10 @@ pub fn erfc<T: Float>(input: T) -> T {
 /// The inverse of erf: ±1 → ±∞, outside NaN, −0 → −0.
 ///
 /// Newton's method in f64. Integers become floats first. Matches `torch.erfinv`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_erfinv(grad_output, output))
+)]
 pub fn erfinv<T: Float>(input: T) -> T {
     erfinv_f64(input as f64) as T
 }
@@ -33,7 +36,10 @@ pub fn erfinv<T: Float>(input: T) -> T {
 /// exp(x²)·erfc(x): ∞ → 0, −∞ → ∞; overflows below −26.6 in f64.
 ///
 /// A Chebyshev series in f64. Integers become floats first. Matches `torch.special.erfcx`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_erfcx)
+)]
 pub fn special_erfcx<T: Float>(input: T) -> T {
     erfcx_f64(input as f64) as T
 }
@@ -41,7 +47,10 @@ pub fn special_erfcx<T: Float>(input: T) -> T {
 /// The normal distribution Φ(x) = ½erfc(−x/√2), relative to the result in the tail.
 ///
 /// Integers become floats first. Matches `torch.special.ndtr`, which is 0 below −8.3.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_ndtr)
+)]
 pub fn special_ndtr<T: Float>(input: T) -> T {
     ndtr_f64(input as f64) as T
 }
@@ -49,7 +58,10 @@ pub fn special_ndtr<T: Float>(input: T) -> T {
 /// The inverse of the normal distribution: 0 → −∞, 1 → ∞, ½ → 0, outside NaN.
 ///
 /// Halley's method on ln Φ in f64. Integers become floats first. Matches `torch.special.ndtri`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_ndtri(grad_output, output))
+)]
 pub fn special_ndtri<T: Float>(input: T) -> T {
     ndtri_f64(input as f64) as T
 }
@@ -57,7 +69,10 @@ pub fn special_ndtri<T: Float>(input: T) -> T {
 /// ln Φ(x), relative to the result on both sides: −∞ → −∞, ∞ → −0.
 ///
 /// Integers become floats first. Matches `torch.special.log_ndtr`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_log_ndtr)
+)]
 pub fn special_log_ndtr<T: Float>(input: T) -> T {
     log_ndtr_f64(input as f64) as T
 }
@@ -72,7 +87,7 @@ pub(super) fn two_prod(a: f64, b: f64) -> (f64, f64) {
 /// Shepherd and Laframboise's series for x ≥ 0, reflected for x < 0 with the square kept exactly.
 #[device_fn]
 #[inline(never)]
-fn erfcx_f64(x: f64) -> f64 {
+pub(super) fn erfcx_f64(x: f64) -> f64 {
     if x < -27.0 {
         return f64::INFINITY;
     }

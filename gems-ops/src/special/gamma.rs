@@ -3,14 +3,17 @@
 //! Computed in f64 and rounded once. Poles and the values at infinity are those of the functions' limits; where two
 //! limits differ the result is NaN. The work is bounded for every argument.
 
-use super::tables;
+use super::{slope, tables};
 use crate::prelude::*;
 use gems_runtime::op::Seen;
 
 /// ln |Γ(x)|: ∞ at 0, negative integers and ±∞.
 ///
 /// Integers become floats first. Matches `torch.lgamma`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_lgamma)
+)]
 pub fn lgamma<T: Float>(input: T) -> T {
     (input as f64).lgamma() as T
 }
@@ -18,7 +21,10 @@ pub fn lgamma<T: Float>(input: T) -> T {
 /// ψ(x) = d ln Γ(x)/dx: +0 → −∞, −0 → ∞, ∞ → ∞; negative integers and −∞ → NaN.
 ///
 /// Integers become floats first. Matches `torch.digamma`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float),
+    grad(backward = slope::of_digamma)
+)]
 pub fn digamma<T: Float>(input: T) -> T {
     digamma_f64(input as f64) as T
 }
@@ -36,7 +42,10 @@ fn derivative_order(arguments: &[Seen], _: DType) -> Result<()> {
 ///
 /// # Errors
 /// n is negative.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), check = derivative_order)]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float), check = derivative_order,
+    grad(backward = slope::of_polygamma)
+)]
 pub fn polygamma<T: Float>(#[param] n: i64, input: T) -> T {
     polygamma_f64(input as f64, n) as T
 }
@@ -52,7 +61,10 @@ fn dimension(arguments: &[Seen], _: DType) -> Result<()> {
 ///
 /// # Errors
 /// p is less than 1.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float), check = dimension)]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(int, float), check = dimension,
+    grad(backward = slope::of_mvlgamma)
+)]
 pub fn mvlgamma<T: Float>(input: T, #[param] p: i64) -> T {
     mvlgamma_f64(input as f64, p) as T
 }
@@ -72,14 +84,17 @@ fn at_least(name: &str, argument: Option<&Seen>, least: i64) -> Result<()> {
 /// s = 1 → ∞; s < 1 → NaN; s = ∞ → NaN for q > 1, 1 for q = 1, else ∞; q = ∞ → 0; q an integer ≤ 0 → ∞; q < 0 with a fractional s → NaN.
 ///
 /// Integers become floats first. Matches `torch.special.zeta`, but for q = ∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input, other), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(input, other), dtypes(bool, int, float),
+    grad(wrt(other), backward = slope::of_zeta)
+)]
 pub fn special_zeta<T: Float>(input: T, other: T) -> T {
     zeta_f64(input as f64, other as f64) as T
 }
 
 /// Shifted to x ≥ 10 for the asymptotic series, reflected for x < 0, a Taylor series around the positive root.
 #[device_fn]
-fn digamma_f64(x: f64) -> f64 {
+pub(super) fn digamma_f64(x: f64) -> f64 {
     if x == 0.0 {
         return f64::NEG_INFINITY.copysign(-x);
     }
@@ -169,7 +184,7 @@ fn zeta_sum_reflected(s: f64, q: f64, unit: f64) -> f64 {
 
 #[device_fn]
 #[inline(never)]
-fn zeta_f64(s: f64, q: f64) -> f64 {
+pub(super) fn zeta_f64(s: f64, q: f64) -> f64 {
     if s.is_nan() || q.is_nan() {
         f64::NAN
     } else if s == 1.0 {
@@ -201,7 +216,7 @@ fn zeta_f64(s: f64, q: f64) -> f64 {
 /// (−1)^(n+1)·n!·d^(−n−1)·Σ (d/(x + k))^(n+1), where d is the distance of the nearest pole.
 #[device_fn]
 #[inline(never)]
-fn polygamma_f64(x: f64, n: i64) -> f64 {
+pub(super) fn polygamma_f64(x: f64, n: i64) -> f64 {
     if n == 0 {
         return digamma_f64(x);
     }

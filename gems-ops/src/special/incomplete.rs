@@ -3,7 +3,7 @@
 //! Guarantees that both are within [0, 1] and relative to the result, however small: neither is ever taken from
 //! 1 − the other where that would cancel. Computed in f64 and rounded once; the work is bounded.
 
-use super::tables;
+use super::{slope, tables};
 use crate::prelude::*;
 
 /// P(a, x) = ∫₀ˣ t^(a−1)·e^(−t) dt / Γ(a); `input` is a, `other` is x.
@@ -11,7 +11,7 @@ use crate::prelude::*;
 /// a < 0, x < 0, (0, 0) and (∞, ∞) → NaN; a = 0 → 1; x = 0 → 0; a = ∞ → 0; x = ∞ → 1.
 ///
 /// Matches `torch.igamma`, which gives a number for some NaN.
-#[pointwise_dynamic(promote = default(input, other))]
+#[pointwise_dynamic(promote = default(input, other), grad(wrt(other), backward = slope::of_igamma))]
 pub fn igamma<T: Float>(input: T, other: T) -> T {
     lower(input as f64, other as f64) as T
 }
@@ -21,7 +21,7 @@ pub fn igamma<T: Float>(input: T, other: T) -> T {
 /// a < 0, x < 0, (0, 0) and (∞, ∞) → NaN; a = 0 → 0; x = 0 → 1; a = ∞ → 1; x = ∞ → 0.
 ///
 /// Matches `torch.igammac`, which gives a number for some NaN.
-#[pointwise_dynamic(promote = default(input, other))]
+#[pointwise_dynamic(promote = default(input, other), grad(wrt(other), backward = slope::of_igammac))]
 pub fn igammac<T: Float>(input: T, other: T) -> T {
     upper(input as f64, other as f64) as T
 }

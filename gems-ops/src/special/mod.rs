@@ -9,6 +9,7 @@ mod error;
 mod gamma;
 mod incomplete;
 mod orthopoly;
+mod slope;
 mod tables;
 
 pub use airy::*;

@@ -6,13 +6,17 @@
 //! The work is bounded: beyond 4096 steps (2²⁰ for Legendre and Laguerre) closed or asymptotic forms take over.
 
 use super::bessel::i0_f64;
+use super::slope;
 use crate::prelude::*;
 
 /// Tₙ(x), with Tₙ(cos θ) = cos nθ.
 ///
 /// Integers become floats first. Matches `torch.special.chebyshev_polynomial_t`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_chebyshev_t)
+)]
 pub fn special_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
     let y = x as f64;
     chebyshev(y, 1.0 - y, 1.0 + y, n as f64, 0) as T
@@ -22,7 +26,10 @@ pub fn special_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.chebyshev_polynomial_u`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_chebyshev_u)
+)]
 pub fn special_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
     let y = x as f64;
     chebyshev(y, 1.0 - y, 1.0 + y, n as f64, 1) as T
@@ -32,7 +39,10 @@ pub fn special_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.chebyshev_polynomial_v`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_chebyshev_v)
+)]
 pub fn special_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
     let y = x as f64;
     chebyshev(y, 1.0 - y, 1.0 + y, n as f64, 2) as T
@@ -42,7 +52,10 @@ pub fn special_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.chebyshev_polynomial_w`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_chebyshev_w)
+)]
 pub fn special_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
     let y = x as f64;
     chebyshev(y, 1.0 - y, 1.0 + y, n as f64, 3) as T
@@ -52,7 +65,10 @@ pub fn special_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_t`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_shifted_chebyshev_t)
+)]
 pub fn special_shifted_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
     let y = x as f64;
     chebyshev(2.0 * y - 1.0, 2.0 * (1.0 - y), 2.0 * y, n as f64, 0) as T
@@ -62,7 +78,10 @@ pub fn special_shifted_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_u`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_shifted_chebyshev_u)
+)]
 pub fn special_shifted_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
     let y = x as f64;
     chebyshev(2.0 * y - 1.0, 2.0 * (1.0 - y), 2.0 * y, n as f64, 1) as T
@@ -72,7 +91,10 @@ pub fn special_shifted_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_v`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_shifted_chebyshev_v)
+)]
 pub fn special_shifted_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
     let y = x as f64;
     chebyshev(2.0 * y - 1.0, 2.0 * (1.0 - y), 2.0 * y, n as f64, 2) as T
@@ -82,7 +104,10 @@ pub fn special_shifted_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_w`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_shifted_chebyshev_w)
+)]
 pub fn special_shifted_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
     let y = x as f64;
     chebyshev(2.0 * y - 1.0, 2.0 * (1.0 - y), 2.0 * y, n as f64, 3) as T
@@ -92,7 +117,10 @@ pub fn special_shifted_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.hermite_polynomial_h`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_hermite_h)
+)]
 pub fn special_hermite_polynomial_h<T: Float>(x: T, n: T) -> T {
     hermite(x as f64, n as f64, 2.0f64) as T
 }
@@ -101,7 +129,10 @@ pub fn special_hermite_polynomial_h<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.hermite_polynomial_he`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_hermite_he)
+)]
 pub fn special_hermite_polynomial_he<T: Float>(x: T, n: T) -> T {
     hermite(x as f64, n as f64, 1.0f64) as T
 }
@@ -110,7 +141,10 @@ pub fn special_hermite_polynomial_he<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.laguerre_polynomial_l`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_laguerre)
+)]
 pub fn special_laguerre_polynomial_l<T: Float>(x: T, n: T) -> T {
     laguerre(x as f64, n as f64) as T
 }
@@ -119,7 +153,10 @@ pub fn special_laguerre_polynomial_l<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.special.legendre_polynomial_p`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
-#[pointwise_dynamic(promote = int_to_float(x, n), dtypes(bool, int, float))]
+#[pointwise_dynamic(
+    promote = int_to_float(x, n), dtypes(bool, int, float),
+    grad(wrt(x), backward = slope::of_legendre)
+)]
 pub fn special_legendre_polynomial_p<T: Float>(x: T, n: T) -> T {
     legendre(x as f64, n as f64) as T
 }
@@ -215,7 +252,7 @@ fn averaging_differences(distance: f64, growth: f64, k: f64, overflow: f64) -> f
 /// T, U, V or W, for family 0 to 3, at y; `right` is 1 − y and `left` is 1 + y, each accurate near its zero.
 #[device_fn]
 #[inline(never)]
-fn chebyshev(y: f64, right: f64, left: f64, n: f64, family: i32) -> f64 {
+pub(super) fn chebyshev(y: f64, right: f64, left: f64, n: f64, family: i32) -> f64 {
     let k = n.trunc();
     let first = if family == 0 {
         y
@@ -294,7 +331,7 @@ fn chebyshev_far(right: f64, k: f64, family: i32) -> f64 {
 /// H for scale 2, He for scale 1. A degree beyond 4096 leaves only the sign to be found, by Plancherel and Rotach.
 #[device_fn]
 #[inline(never)]
-fn hermite(x: f64, n: f64, scale: f64) -> f64 {
+pub(super) fn hermite(x: f64, n: f64, scale: f64) -> f64 {
     let k = n.trunc();
     if is_other_degree(k) {
         return other_degree(k, scale * x);
@@ -318,7 +355,7 @@ fn hermite(x: f64, n: f64, scale: f64) -> f64 {
 /// Beyond 2²⁰, by Erdélyi's uniform form with a Bessel function, whose error is below the square root of f64's.
 #[device_fn]
 #[inline(never)]
-fn laguerre(x: f64, n: f64) -> f64 {
+pub(super) fn laguerre(x: f64, n: f64) -> f64 {
     let k = n.trunc();
     if is_other_degree(k) {
         return other_degree(k, 1.0 - x);
@@ -349,7 +386,7 @@ fn laguerre(x: f64, n: f64) -> f64 {
 /// Beyond 2²⁰, by Hilb's form with a Bessel function, whose error is below the square root of f64's.
 #[device_fn]
 #[inline(never)]
-fn legendre(x: f64, n: f64) -> f64 {
+pub(super) fn legendre(x: f64, n: f64) -> f64 {
     let k = n.trunc();
     if is_other_degree(k) {
         return other_degree(k, x);

@@ -88,4 +88,21 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
     /// As `call`; outputs of another shape, that cannot take the result's dtype, or that overlap an input partly.
     #[doc(hidden)]
     fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()>;
+
+    /// Zeros of this buffer's shape and dtype.
+    ///
+    /// # Errors
+    /// `Memory`; `Driver`; `Unsupported` in a trace.
+    #[doc(hidden)]
+    fn zeros_like(&self) -> Result<Self>;
+
+    /// The sums over the axes along which `like` is broadcast to this buffer, in its dtype; a sum of nothing is 0.
+    ///
+    /// Sums are made in f64, or in complex f64, in an order that depends on layouts only, and rounded once.
+    ///
+    /// # Errors
+    /// `Shape` if `like` does not broadcast to this buffer; `DType` unless both are floats or complex; `Memory`;
+    /// `Driver`; `Unsupported` in a trace.
+    #[doc(hidden)]
+    fn sum_like(&self, like: &Self) -> Result<Self>;
 }

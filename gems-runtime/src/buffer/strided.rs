@@ -277,6 +277,14 @@ impl Buffer for StridedBuffer {
     fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()> {
         exec::call_out(op, operands, outputs)
     }
+
+    fn zeros_like(&self) -> Result<Self> {
+        StridedBuffer::zeros(self.meta.dtype, self.meta.layout.shape(), self.meta.device)
+    }
+
+    fn sum_like(&self, like: &Self) -> Result<Self> {
+        exec::sum_to(self, like.meta.layout.shape(), like.meta.dtype)
+    }
 }
 
 impl fmt::Display for StridedBuffer {

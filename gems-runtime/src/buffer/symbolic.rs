@@ -279,6 +279,19 @@ fn traced<T>(
     }
 }
 
+impl SymbolicBuffer {
+    /// What a trace cannot record is refused, never skipped.
+    fn refuse_in_trace(&self, what: &str) -> Result<()> {
+        match self.traced {
+            None => Ok(()),
+            Some(_) => {
+                let message = format!("{what} cannot be traced; take gradients of real buffers");
+                Err(Error::new(ErrorKind::Unsupported, message))
+            }
+        }
+    }
+}
+
 impl Buffer for SymbolicBuffer {
     type Size = Dim;
 
@@ -350,6 +363,16 @@ impl Buffer for SymbolicBuffer {
             **output = SymbolicBuffer { traced, ..result };
         }
         Ok(())
+    }
+
+    fn zeros_like(&self) -> Result<Self> {
+        self.refuse_in_trace("zeros")?;
+        plan::infer_zeros(&self.meta).map(SymbolicBuffer::fresh)
+    }
+
+    fn sum_like(&self, like: &Self) -> Result<Self> {
+        self.refuse_in_trace("a sum over broadcast axes")?;
+        plan::infer_sum(&self.meta, &like.meta).map(SymbolicBuffer::fresh)
     }
 }
 

@@ -57,7 +57,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    fn push(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         self.starts.push(self.words.len());
         for chunk in bytes.chunks(8) {
             let mut word = [0; 8];
@@ -148,7 +148,7 @@ fn divisor(extent: u64, index: IndexWidth) -> [u64; 3] {
     [extent, u64::try_from(factor).unwrap_or(u64::MAX), u64::from(shift)]
 }
 
-fn low_word(word: u64) -> [u8; 4] {
+pub(super) fn low_word(word: u64) -> [u8; 4] {
     let bytes = word.to_le_bytes();
     [bytes[0], bytes[1], bytes[2], bytes[3]]
 }

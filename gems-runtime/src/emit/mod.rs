@@ -11,11 +11,13 @@ mod names;
 mod operand;
 pub mod prelude;
 mod rows;
+mod sum;
 mod tiled;
 mod uses;
 mod writer;
 
 pub use abi::{Packed, Parameter, pack, parameters};
+pub use sum::{pack_sum, sum_source};
 pub use uses::{Need, Uses};
 
 use crate::error::Result;

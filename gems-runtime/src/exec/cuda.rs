@@ -1,7 +1,7 @@
 //! The CUDA back end: the plan's kernel, found or compiled, and one launch on the device's stream.
 #![expect(unsafe_code, reason = "launches kernels on raw device memory")]
 
-use super::Call;
+use super::{Call, SumCall};
 use crate::buffer::{Storage, StridedBuffer};
 use crate::compile::{self, SingleFlight};
 use crate::device::Device;
@@ -9,13 +9,16 @@ use crate::device::cuda::{Context, DeviceMemory, Function, Stream};
 use crate::emit::{self, Packed, Parameter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::policy::{self, Machine};
-use crate::plan::{KernelSpec, Plan};
+use crate::plan::{KernelSpec, Plan, ReduceSpec};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Loaded kernels by device ordinal and spec.
 static KERNELS: SingleFlight<(u32, KernelSpec), Function> = SingleFlight::new();
+
+/// Loaded kernels of sums by device ordinal and spec.
+static SUMS: SingleFlight<(u32, ReduceSpec), Function> = SingleFlight::new();
 
 /// Runs a planned call on device memory; the host does not wait.
 pub(super) fn run(call: &Call<'_>, ordinal: u32) -> Result<()> {
@@ -200,4 +203,24 @@ pub fn copy_to_memory(from: &StridedBuffer, to: &DeviceMemory) -> Result<()> {
 pub(super) fn zero(storage: &Storage) -> Result<()> {
     let memory = memory(storage)?;
     memory.set_bytes(0, memory.bytes(), 0, memory.context().default_stream()?)
+}
+
+/// Runs a planned sum on device memory; the host does not wait.
+pub(super) fn sum(call: &SumCall<'_>, ordinal: u32) -> Result<()> {
+    let ctx = Context::get(ordinal)?;
+    let stream = ctx.default_stream()?;
+    let spec = &call.plan.spec;
+    let function = SUMS.get_or_build(&(ordinal, *spec), || {
+        let source = emit::sum_source(spec)?;
+        let binary = compile::binary(&source.text, &source.entry, ctx.arch())?;
+        Function::load(ctx, &binary, &source.entry)
+    })?;
+    memory(call.from.storage())?.before_read(stream)?;
+    memory(call.to.storage())?.before_write(stream)?;
+    let mut packed = emit::pack_sum(call.plan, call.from.address(), call.to.address());
+    let mut arguments = packed.pointers();
+    let blocks = u32::try_from(call.plan.blocks()).unwrap_or(u32::MAX);
+    // SAFETY: the arguments are packed for this very spec; the plan keeps every access inside the operands, whose
+    // memory goes back to the allocator in stream order behind this launch.
+    unsafe { function.launch(stream, [blocks, 1, 1], [spec.threads, 1, 1], 0, &mut arguments) }
 }

@@ -8,12 +8,14 @@ mod cuda;
 mod fused;
 mod prepared;
 mod ready;
+mod reduce;
 mod transfer;
 
 #[cfg(feature = "cuda")]
 pub use cuda::copy_to_memory;
 pub(crate) use fused::{Fused, plan_fused, run_fused};
 pub use prepared::Prepared;
+pub use reduce::{SumBackEnd, SumCall, sum_to, sum_to_on};
 
 pub(crate) use transfer::{allocate, read, to_device, write, write_bytes, zero};
 

@@ -4,7 +4,7 @@ use crate::dtype::{DType, DTypeSet, Kind, Scalar};
 use crate::emit;
 use crate::error::Result;
 use crate::layout::Extent;
-use crate::op::{CpuKernel, DeviceFn};
+use crate::op::{CpuKernel, DeviceFn, VjpDef};
 use crate::plan::{self, Argument};
 
 /// Everything the runtime knows about an annotated function.
@@ -41,6 +41,8 @@ pub struct OpDef {
     pub device: &'static DeviceFn,
     /// The CPU loop for a computation dtype, if the function has one.
     pub cpu: fn(DType) -> Option<CpuKernel>,
+    /// The derivative, if the function was annotated with `grad`.
+    pub vjp: Option<VjpDef>,
 }
 
 /// Refuses numbers, of which there is one entry a parameter (`None` for buffers), with a common dtype.

@@ -10,6 +10,7 @@ mod overlap;
 pub mod policy;
 mod preview;
 mod program;
+mod reduce;
 mod schedule;
 mod spec;
 
@@ -18,6 +19,7 @@ pub use infer::{Argument, Inference, Input, Outputs, Source, arguments, infer};
 pub use overlap::{Placed, check_outputs, sharing};
 pub use preview::{preview, representative};
 pub use program::{Arg, Node, NodeResult, Program, ProgramInput, ProgramOutput, ValueRef};
+pub use reduce::{ReduceSpec, Reduction, infer_sum, infer_zeros, needs_sum, reduce};
 pub use schedule::{
     Placement, Request, RequestedInput, RequestedOutput, needs_i64_index, schedule, schedule_request,
 };

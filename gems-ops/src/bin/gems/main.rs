@@ -71,6 +71,9 @@ struct ShowArgs {
     /// Architecture to compile for.
     #[arg(long, default_value = "sm_90")]
     arch: String,
+    /// The op that computes the gradients, instead of the op itself.
+    #[arg(long)]
+    grad: bool,
     /// Only this: the CUDA source, its PTX, the kernel's name, or the plan.
     #[arg(long, value_enum)]
     emit: Option<Emit>,
@@ -111,6 +114,9 @@ struct ReplayArgs {
     /// Compute and compare values, or only infer dtype, shape and strides.
     #[arg(long, value_enum, default_value = "eager")]
     mode: replay::Mode,
+    /// Compare gradients, of the cases that have them, instead of results.
+    #[arg(long, conflicts_with = "mode")]
+    grad: bool,
     /// Only cases of these ops, by PyTorch's name or ours.
     #[arg(long, value_delimiter = ',')]
     ops: Vec<String>,
@@ -126,6 +132,9 @@ struct ReplayArgs {
     /// Known differences; default: known-differences.toml next to each file of cases.
     #[arg(long)]
     known: Option<PathBuf>,
+    /// Cases that fail so far, an id a line with a remark: succeed if exactly these fail. They count as failed.
+    #[arg(long)]
+    open: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

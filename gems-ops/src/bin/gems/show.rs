@@ -11,7 +11,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 pub(crate) fn show(args: &ShowArgs, out: &mut impl Write) -> Outcome {
-    let op = find_op(&args.op)?;
+    let op = if args.grad { derivative(find_op(&args.op)?)? } else { find_op(&args.op)? };
     let operands: Vec<Written> =
         args.operands.iter().map(|text| notation::parse(text)).collect::<Outcome<_>>()?;
     let (inference, plan) = plan_for(op, &operands)?;
@@ -23,6 +23,12 @@ pub(crate) fn show(args: &ShowArgs, out: &mut impl Write) -> Outcome {
         None => everything(op, &inference, &plan, out)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The op that computes the gradients of another one.
+fn derivative(op: &'static OpDef) -> Outcome<&'static OpDef> {
+    let Some(vjp) = &op.vjp else { return Err(Failure::new(format!("{} has no derivative", op.name))) };
+    vjp.backward.ok_or_else(|| Failure::new(format!("the derivative of {} is zero", op.name)))
 }
 
 /// The plan for these operands, or for contiguous ones of the op's most usual dtype.

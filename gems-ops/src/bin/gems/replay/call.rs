@@ -21,6 +21,12 @@ pub(super) enum Given<B> {
 pub(super) struct Call<B> {
     pub(super) op: &'static OpDef,
     operands: Vec<Bound<B>>,
+    /// What the table writes for each operand: a parameter, a number, or a view of a parameter.
+    pub(super) words: Vec<&'static str>,
+    /// PyTorch's parameters and what was given for them.
+    pub(super) arguments: Vec<(&'static str, Given<B>)>,
+    /// The parameters that positional arguments have filled, in order.
+    pub(super) positional: Vec<&'static str>,
 }
 
 #[derive(Debug)]
@@ -51,8 +57,10 @@ impl<B: Buffer> Call<B> {
             given[place] = Some(value);
         }
         let mut positional = positional.into_iter();
-        for place in given.iter_mut().filter(|place| place.is_none()) {
+        let mut filled = Vec::new();
+        for (place, (param, _)) in given.iter_mut().zip(&params).filter(|(place, _)| place.is_none()) {
             *place = positional.next();
+            filled.extend(place.as_ref().map(|_| *param));
         }
         if positional.next().is_some() {
             return Err(Verdict::Failed(format!("more arguments than `{name}` has parameters")));
@@ -65,11 +73,16 @@ impl<B: Buffer> Call<B> {
                 value.ok_or_else(|| Verdict::Failed(format!("`{param}` of `{name}` is missing")))?,
             ));
         }
-        Call::choose(name, forms, &arguments)
+        Call::choose(name, forms, arguments, filled)
     }
 
     /// The first form whose conditions hold.
-    fn choose(name: &str, forms: &str, arguments: &[(&str, Given<B>)]) -> Result<Call<B>, Verdict> {
+    fn choose(
+        name: &str,
+        forms: &'static str,
+        arguments: Vec<(&'static str, Given<B>)>,
+        positional: Vec<&'static str>,
+    ) -> Result<Call<B>, Verdict> {
         let value = |param: &str| arguments.iter().find(|(name, _)| *name == param).map(|(_, value)| value);
         let holds = |condition: &str| {
             let (param, wanted) = split_default(condition);
@@ -85,9 +98,10 @@ impl<B: Buffer> Call<B> {
             .next()
             .ok_or_else(|| Verdict::Unsupported(format!("no form of `{name}` for these options")))?;
         let op = gems_ops::REGISTRY.get(op).ok_or_else(|| Verdict::Unsupported(format!("no op `{op}`")))?;
-        let operands =
-            words.map(|word| operand(word, &value).map_err(Verdict::Failed)).collect::<Result<_, _>>()?;
-        Ok(Call { op, operands })
+        let words: Vec<&'static str> = words.collect();
+        let operands = words.iter().map(|word| operand(word, &value).map_err(Verdict::Failed));
+        let operands = operands.collect::<Result<_, _>>()?;
+        Ok(Call { op, operands, words, arguments, positional })
     }
 
     /// The operands as the library takes them.

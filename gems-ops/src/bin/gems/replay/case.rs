@@ -40,6 +40,17 @@ pub(super) struct TorchCase {
     pub(super) out: Vec<Tensor>,
     #[serde(default)]
     pub(super) ref64: Option<Vec<Tensor>>,
+    #[serde(default)]
+    pub(super) grad: Option<Gradients>,
+}
+
+/// PyTorch's gradients of a call.
+#[derive(Debug, Deserialize)]
+pub(super) struct Gradients {
+    pub(super) grad_out: Tensor,
+    /// Positions among the arguments.
+    pub(super) wrt: Vec<usize>,
+    pub(super) grads: Vec<Option<Tensor>>,
 }
 
 /// One argument of a call.

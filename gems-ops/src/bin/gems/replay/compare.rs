@@ -38,6 +38,14 @@ impl Tolerance {
         }
     }
 
+    /// Ten times as far, as gradients may be.
+    pub(super) fn of_gradient(dtype: DType) -> Tolerance {
+        match Tolerance::of_torch(dtype) {
+            Tolerance::Close { rtol, atol } => Tolerance::Close { rtol: 10.0 * rtol, atol: 10.0 * atol },
+            other => other,
+        }
+    }
+
     /// Whether `got` is as good as `want`, both of the real float `dtype`.
     fn admits(self, got: f64, want: f64, dtype: DType) -> bool {
         if got == want || (got.is_nan() && want.is_nan()) {

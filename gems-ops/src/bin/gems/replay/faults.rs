@@ -10,7 +10,7 @@ use super::report::Verdict;
 use super::rules;
 use super::subject::{Stop, Subject};
 use crate::elements::{Elements, Value};
-use execute::execute;
+use execute::{execute, execute_gradients};
 use format::{damaged, encode, generated};
 use gems_ops::buffer::{StridedBuffer, SymbolicBuffer};
 use gems_ops::device::Device;
@@ -53,10 +53,56 @@ fn judge<B: Subject>(case: &FaultCase, device: Device, known: &Known) -> Result<
         "index" => index(case),
         "result_type" => result_type(case),
         "broadcast" => Ok(broadcast(case)),
-        "grad" | "grad2" | "grad-uniform" => Err(Verdict::Unsupported("gradients are not replayed".into())),
+        "grad" | "grad2" | "grad-uniform" if B::HAS_VALUES => {
+            let gradients = execute_gradients(case, device).map_err(Stop::verdict)?;
+            compare_gradients(case, &gradients, known)
+        }
+        "grad" | "grad2" | "grad-uniform" => {
+            Err(Verdict::Unsupported("gradients are compared in eager mode".into()))
+        }
         other => Err(Verdict::Unsupported(format!("no check `{other}`"))),
     }
 }
+
+/// Compares the gradients of all inputs with the expected ones, or the elements of each with each other.
+fn compare_gradients(
+    case: &FaultCase,
+    gradients: &[Option<StridedBuffer>],
+    known: &Known,
+) -> Result<Verdict, Verdict> {
+    let mut verdict = Verdict::Passed;
+    for (i, gradient) in gradients.iter().enumerate() {
+        let Some(gradient) = gradient else {
+            if matches!(case.expected.grad.as_ref().and_then(|grads| grads.get(i)), Some(Some(_))) {
+                return Ok(Verdict::Failed(format!("input {i} has no gradient")));
+            }
+            continue;
+        };
+        let shape = gradient.shape();
+        if let Some(want) = case.expected.grad_shape.as_ref().and_then(|shapes| shapes.get(i))
+            && want != shape
+        {
+            return Ok(Verdict::Failed(format!("the gradient of input {i} is {shape:?}, expected {want:?}")));
+        }
+        let next = match case.expected.grad.as_ref().and_then(|grads| grads.get(i)) {
+            Some(Some(values)) => compare_values(case, &vec![gradient.clone(); i + 1], i, values, known)?,
+            _ if case.check == "grad-uniform" => uniform(gradient)?,
+            _ => Verdict::Passed,
+        };
+        verdict = compare::worse(verdict, next);
+    }
+    Ok(verdict)
+}
+
+/// Whether all elements are equal.
+fn uniform(gradient: &StridedBuffer) -> Result<Verdict, Verdict> {
+    let elements = Elements::of(gradient).map_err(|error| Stop::of(error).verdict())?;
+    let differs = (1..elements.count()).find(|&i| elements.bytes(i) != elements.bytes(0));
+    Ok(differs.map_or(Verdict::Passed, |i| {
+        Verdict::Failed(format!("element {i} is {}, the first {}", elements.value(i), elements.value(0)))
+    }))
+}
+
 /// What a case's values are compared with.
 enum Wanted {
     Elements(Elements),

@@ -7,6 +7,7 @@ mod case;
 mod compare;
 mod faults;
 mod formula;
+mod gradient;
 mod known;
 mod program;
 mod report;
@@ -28,8 +29,10 @@ use gems_ops::op::Operand;
 use known::{Entry, Known};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use report::{Label, Report, Verdict};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use subject::{Stop, Subject};
 use torch::{name_in_source, short_name};
@@ -70,7 +73,22 @@ pub(crate) fn replay(args: &ReplayArgs, out: &mut impl Write) -> Outcome {
         fs::write(path, format!("{:#}\n", report.to_json()))
             .map_err(|error| Failure::of_file(path, error))?;
     }
-    Ok(if report.has_failures() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let open = match &args.open {
+        Some(path) => open_cases(path)?,
+        None => BTreeSet::new(),
+    };
+    let failed = report.failed();
+    for id in open.difference(&failed) {
+        writeln!(out, "case {id} does not fail any more; take it off the list")?;
+    }
+    Ok(if failed == open { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The ids of a list of cases: the first word of each line that is no remark.
+fn open_cases(path: &Path) -> Outcome<BTreeSet<String>> {
+    let text = fs::read_to_string(path).map_err(|error| Failure::of_file(path, error))?;
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    Ok(lines.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect())
 }
 
 /// The verdict on a case; `None` if the filters leave it out.
@@ -91,6 +109,12 @@ impl Replayer<'_> {
     fn torch(&self, case: &TorchCase) -> Judged {
         let TorchCase { id, op, dtype, source, .. } = case;
         let label = Label { id: id.clone(), op: op.clone(), dtype: dtype.clone(), source: source.clone() };
+        if self.args.grad {
+            case.grad.as_ref()?;
+            return self.judge(label, |args, known| {
+                gradient::torch_case(case, args.device, known).unwrap_or(Verdict::Passed)
+            });
+        }
         self.judge(label, |args, known| match args.mode {
             Mode::Eager => torch_case::<StridedBuffer>(case, args.device, known),
             Mode::Symbolic => torch_case::<SymbolicBuffer>(case, args.device, known),
@@ -99,6 +123,9 @@ impl Replayer<'_> {
     }
 
     fn fault(&self, case: &faults::FaultCase) -> Judged {
+        if self.args.grad && !case.is_about_gradients() {
+            return None;
+        }
         self.judge(case.label(), |args, known| match args.mode {
             Mode::Eager => faults::verdict::<StridedBuffer>(case, args.device, known),
             Mode::Symbolic => faults::verdict::<SymbolicBuffer>(case, args.device, known),
@@ -160,12 +187,16 @@ fn torch_case<B: Subject>(case: &TorchCase, device: Device, known: &Known) -> Ve
 }
 
 fn torch_results<B: Subject>(case: &TorchCase, device: Device) -> Result<Vec<B>, Stop> {
+    run(&call_of(case, device)?)
+}
+
+/// The call that a case records.
+fn call_of<B: Subject>(case: &TorchCase, device: Device) -> Result<Call<B>, Stop> {
     let given = |argument| given::<B>(argument, device);
     let positional = case.args.iter().map(given).collect::<Result<_, _>>()?;
     let keywords = case.kwargs.iter().map(|(name, argument)| Ok((name.as_str(), given(argument)?)));
     let name = name_in_source(&case.op, &case.source);
-    let call = Call::bind(name, positional, keywords.collect::<Result<_, Stop>>()?)?;
-    run(&call)
+    Ok(Call::bind(name, positional, keywords.collect::<Result<_, Stop>>()?)?)
 }
 
 /// Runs a call into new buffers.

@@ -2,7 +2,7 @@
 
 use crate::failure::Outcome;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 /// What became of a case.
@@ -45,8 +45,10 @@ impl Report {
         self.cases.push((label, verdict));
     }
 
-    pub(super) fn has_failures(&self) -> bool {
-        self.total().failed > 0
+    /// The ids of the cases that failed.
+    pub(super) fn failed(&self) -> BTreeSet<String> {
+        let failed = self.cases.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Failed(_)));
+        failed.map(|(label, _)| label.id.clone()).collect()
     }
 
     /// The table, the failing cases, the closing line.
@@ -144,9 +146,9 @@ mod tests {
         report.add(label("a", "add"), Verdict::Passed);
         report.add(label("b", "add"), Verdict::Unsupported("x".into()));
         report.add(label("c", "mul"), Verdict::Known("y".into()));
-        assert!(!report.has_failures());
+        assert!(report.failed().is_empty());
         report.add(label("d", "mul"), Verdict::Failed("element 3: got 1.0, expected 2.0".into()));
-        assert!(report.has_failures());
+        assert!(!report.failed().is_empty());
         let mut text = Vec::new();
         report.print(&mut text).unwrap();
         let text = String::from_utf8(text).unwrap();

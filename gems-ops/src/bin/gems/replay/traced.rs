@@ -68,6 +68,14 @@ impl Buffer for TracedBuffer {
         }
         Ok(())
     }
+
+    fn zeros_like(&self) -> Result<Self> {
+        self.0.zeros_like().map(TracedBuffer)
+    }
+
+    fn sum_like(&self, like: &Self) -> Result<Self> {
+        self.0.sum_like(&like.0).map(TracedBuffer)
+    }
 }
 
 fn plain<'a>(operands: &[Operand<'a, TracedBuffer>]) -> Vec<Operand<'a, StridedBuffer>> {

@@ -2,15 +2,16 @@
 
 use super::super::call::{Call, Given};
 use super::super::case::{self, Window};
+use super::super::gradient;
 use super::super::program::{in_place, interpret, write_into};
 use super::super::report::Verdict;
 use super::super::run;
 use super::super::subject::{Stop, Subject};
-use super::format::{FaultCase, Input, damaged, number};
-use gems_ops::buffer::Views;
+use super::format::{FaultCase, Input, damaged, encode, number};
+use gems_ops::buffer::{StridedBuffer, Views};
 use gems_ops::device::Device;
 use gems_ops::dtype::{DType, Scalar};
-use gems_ops::layout::broadcast_shapes;
+use gems_ops::layout::{Layout, broadcast_shapes};
 use serde_json::Value as Json;
 
 /// The results of a case.
@@ -56,6 +57,32 @@ pub(super) fn execute<B: Subject>(case: &FaultCase, device: Device) -> Result<Ve
             }
             (None, None) => run(&Call::bind(op, positional(), keywords(case)?)?),
         },
+    }
+}
+
+/// The gradients of all inputs, of first or second order.
+pub(super) fn execute_gradients(
+    case: &FaultCase,
+    device: Device,
+) -> Result<Vec<Option<StridedBuffer>>, Stop> {
+    let inputs = place::<StridedBuffer>(case, device)?;
+    let positional = inputs.iter().cloned().map(Given::Buffer).collect();
+    let call = Call::bind(&case.op, positional, keywords(case)?)?;
+    let results = run(&call)?;
+    let result = results.first().ok_or_else(|| damaged("there is no result"))?;
+    let cotangent = match case.args.get("grad_out").and_then(Json::as_array) {
+        Some(values) => {
+            let bytes = encode(values, result.dtype())?;
+            let layout = Layout::contiguous(result.shape()).map_err(Stop::of)?;
+            StridedBuffer::place(&Window { dtype: result.dtype(), layout, bytes }, device)
+                .map_err(Stop::of)?
+        }
+        None => StridedBuffer::full(result.dtype(), result.shape(), 1, device).map_err(Stop::of)?,
+    };
+    if case.check == "grad2" {
+        gradient::second(&call, &cotangent)
+    } else {
+        gradient::first(&call, &cotangent)
     }
 }
 

@@ -73,6 +73,10 @@ pub(super) struct Expected {
     pub(super) value: Option<bool>,
     /// Values of each result.
     pub(super) outputs: Option<Vec<Vec<Json>>>,
+    /// Values of the gradient of each input.
+    #[serde(alias = "grad2")]
+    pub(super) grad: Option<Vec<Option<Vec<Json>>>>,
+    pub(super) grad_shape: Option<Vec<Vec<usize>>>,
     #[serde(default)]
     pub(super) error: bool,
     #[serde(flatten)]
@@ -93,6 +97,10 @@ impl FaultCase {
             dtype: self.dtype.clone().unwrap_or_default(),
             source: self.source.clone(),
         }
+    }
+
+    pub(in super::super) fn is_about_gradients(&self) -> bool {
+        self.check.starts_with("grad")
     }
 
     /// Case 2 of report B76 is `B76.2`.

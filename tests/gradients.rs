@@ -1,0 +1,672 @@
+//! Derivatives: of every op against differences, conventions at kinks, dead branches, broadcasting, the derived text.
+
+use gems_ops::REGISTRY;
+use gems_ops::prelude::*;
+use gems_runtime::emit;
+use gems_runtime::op::{self, Gradient, OpDef, Operand, Role, TypeRef, VjpDef, VjpSource};
+use gems_runtime::plan;
+use gems_tests::random::Random;
+
+/// Where an op is smooth, for ops that are not smooth near 0.3 to 0.9: lowest and highest operand.
+const DOMAINS: &[(&str, f64, f64)] = &[
+    ("acosh", 1.2, 3.0),
+    ("hardsigmoid", -2.5, 2.5),
+    ("hardswish", -2.5, 2.5),
+    ("relu6", 1.0, 5.0),
+    ("hardshrink", 1.2, 3.0),
+    ("softshrink", 1.2, 3.0),
+    ("fmod", 1.1, 1.4),
+    ("remainder", 1.1, 1.4),
+    ("special_modified_bessel_k0", 0.5, 4.0),
+    ("special_modified_bessel_k1", 0.5, 4.0),
+    ("lgamma", 1.5, 5.0),
+    ("mvlgamma", 1.5, 5.0),
+    ("special_zeta", 1.5, 4.0),
+    ("ldexp", 0.3, 0.9),
+];
+
+/// Numbers of ops for which 0.5 makes no sense or no slope.
+const NUMBERS: &[(&str, &[f64])] = &[
+    ("softplus", &[1.5, 20.0]),
+    ("threshold", &[0.1, 7.0]),
+    ("hardshrink", &[1.0]),
+    ("softshrink", &[1.0]),
+    ("hardshrink_backward", &[0.1]),
+    ("softshrink_backward", &[0.1]),
+    ("hardtanh_backward", &[0.1, 2.0]),
+    ("threshold_backward", &[0.1]),
+    ("softplus_backward", &[1.5, 20.0]),
+    ("logit_eps", &[0.1]),
+    ("polygamma", &[2.0]),
+    ("mvlgamma", &[2.0]),
+    ("smooth_l1_loss", &[0.05]),
+    ("silu_and_mul_with_clamp", &[2.0]),
+    ("hinge_embedding_loss", &[2.0]),
+    ("margin_ranking_loss", &[3.0]),
+    ("uniform_from", &[0.0, 2.0]),
+    ("nan_to_num_kernel", &[0.0, 1.0, -1.0]),
+    ("poisson_nll_loss", &[1.0, 0.0, 1e-3]),
+    ("gaussian_nll_loss", &[0.0, 1e-6]),
+];
+
+/// Ops whose gradient is a convention and not the slope.
+const CONVENTIONS: &[&str] = &[
+    // A straight line through the steps.
+    "fake_quantize_per_tensor_affine",
+    "fake_quantize_learnable_per_tensor_affine",
+    // Degrees of polynomials are truncated.
+    "special_chebyshev_polynomial_t",
+];
+
+/// A number from 0 to 1.
+fn unit(random: &mut Random) -> f64 {
+    (random.bits() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+fn buffer(values: &[f64]) -> StridedBuffer {
+    StridedBuffer::from_slice(values, &[values.len()]).unwrap()
+}
+
+/// Operands of an op: f64 tensors inside its domain, and numbers.
+struct Sample {
+    tensors: Vec<Option<StridedBuffer>>,
+    numbers: Vec<Scalar>,
+}
+
+impl Sample {
+    fn new(op: &OpDef, count: usize, random: &mut Random) -> Sample {
+        let (low, high) =
+            DOMAINS.iter().find(|row| row.0 == op.name).map_or((0.3, 0.9), |row| (row.1, row.2));
+        let given = NUMBERS.iter().find(|row| row.0 == op.name).map_or(&[][..], |row| row.1);
+        let mut given = given.iter();
+        let mut sample = Sample { tensors: Vec::new(), numbers: Vec::new() };
+        for (i, param) in op.params.iter().enumerate() {
+            // Operands differ from each other, so that no two are equal.
+            let spread = (high - low) / op.params.len() as f64;
+            let start = low + spread * i as f64;
+            let values: Vec<f64> = (0..count).map(|_| start + spread * unit(random)).collect();
+            let number = match param.ty {
+                TypeRef::Fixed(DType::Bool) => Scalar::Bool(given.next().is_none_or(|&number| number != 0.0)),
+                TypeRef::Fixed(_) => Scalar::I64(given.next().map_or(2, |&number| number as i64)),
+                _ if param.role == Role::Number => Scalar::F64(given.next().copied().unwrap_or(0.5)),
+                _ => Scalar::F64(0.0),
+            };
+            let is_float = matches!(param.ty, TypeRef::Generic | TypeRef::Real | TypeRef::Fixed(DType::F64));
+            sample.tensors.push(match (param.role, param.ty) {
+                (Role::Tensor, TypeRef::Fixed(DType::Bool)) => {
+                    Some(StridedBuffer::full(DType::Bool, &[count], true, Device::Cpu).unwrap())
+                }
+                (Role::Tensor, _) if is_float => Some(buffer(&values)),
+                _ => None,
+            });
+            sample.numbers.push(number);
+        }
+        // A degree or an order is a whole number.
+        if let (Some(at), true) = (op.param("n"), op.name.contains("polynomial")) {
+            sample.tensors[at] = Some(buffer(&vec![3.0; count]));
+        }
+        sample
+    }
+
+    fn operands(&self) -> Vec<Operand<'_, StridedBuffer>> {
+        let operands = self.tensors.iter().zip(&self.numbers);
+        operands
+            .map(|(tensor, number)| match tensor {
+                Some(tensor) => Operand::Buffer(tensor),
+                None => Operand::Scalar(*number),
+            })
+            .collect()
+    }
+
+    /// The same with one tensor moved.
+    fn moved(&self, index: usize, step: f64) -> Sample {
+        let mut tensors = self.tensors.clone();
+        let values = tensors[index].as_ref().unwrap().to_vec::<f64>().unwrap();
+        tensors[index] = Some(buffer(&values.iter().map(|value| value + step).collect::<Vec<_>>()));
+        Sample { tensors, numbers: self.numbers.clone() }
+    }
+}
+
+/// The float results of an op, times weights and added up, element by element.
+fn weighted(op: &'static OpDef, sample: &Sample, weights: &[StridedBuffer]) -> Vec<f64> {
+    let results = StridedBuffer::run(op, &sample.operands(), None).unwrap();
+    let mut sum = vec![0.0; results[0].numel()];
+    for (result, weight) in results.iter().zip(weights).filter(|(result, _)| result.dtype() == DType::F64) {
+        for ((sum, value), weight) in
+            sum.iter_mut().zip(result.to_vec::<f64>().unwrap()).zip(weight.to_vec::<f64>().unwrap())
+        {
+            *sum += value * weight;
+        }
+    }
+    sum
+}
+
+/// Compares all gradients of an op with central differences of fourth order.
+#[track_caller]
+fn check_slopes(op: &'static OpDef, def: &VjpDef, sample: &Sample, random: &mut Random) {
+    let count = sample.tensors.iter().flatten().next().unwrap().numel();
+    let weights: Vec<StridedBuffer> = op
+        .outputs
+        .iter()
+        .map(|_| buffer(&(0..count).map(|_| 0.5 + unit(random)).collect::<Vec<_>>()))
+        .collect();
+    let cotangents: Vec<&StridedBuffer> = weights.iter().collect();
+    let gradients = op::vjp(op, &cotangents, &sample.operands(), None).unwrap();
+    for (i, gradient) in gradients.iter().enumerate() {
+        let Some(gradient) = gradient else { continue };
+        assert_ne!(def.gradients[i], Gradient::None);
+        let h = 1e-3;
+        let at = |step: f64| weighted(op, &sample.moved(i, step), &weights);
+        let (far_low, low, high, far_high) = (at(-2.0 * h), at(-h), at(h), at(2.0 * h));
+        for (k, got) in gradient.to_vec::<f64>().unwrap().into_iter().enumerate() {
+            let slope = (far_low[k] - 8.0 * low[k] + 8.0 * high[k] - far_high[k]) / (12.0 * h);
+            let scale = 1.0 + slope.abs();
+            assert!(
+                (got - slope).abs() < 2e-8 * scale,
+                "{} by `{}`, element {k}: {got}, differences give {slope}",
+                op.name,
+                op.params[i].name
+            );
+        }
+    }
+}
+
+#[test]
+fn every_gradient_is_the_slope() {
+    let mut random = Random::new(7);
+    let mut checked = 0;
+    for op in REGISTRY.iter() {
+        let Some(def) = &op.vjp else { continue };
+        let computes = op.dtypes.contains(DType::F64) || op.dtypes == gems_runtime::dtype::DTypeSet::EMPTY;
+        let complex = op.outputs.iter().any(|output| output.ty == TypeRef::Complex);
+        if CONVENTIONS.contains(&op.name) || !computes || complex || def.backward.is_none() {
+            continue;
+        }
+        let sample = Sample::new(op, 9, &mut random);
+        check_slopes(op, def, &sample, &mut random);
+        checked += 1;
+    }
+    assert!(checked > 120, "{checked} ops were checked");
+}
+
+#[test]
+fn every_second_gradient_is_the_slope_of_the_first() {
+    let mut random = Random::new(11);
+    let mut checked = 0;
+    for op in REGISTRY.iter() {
+        let Some(backward) = op.vjp.as_ref().and_then(|def| def.backward) else { continue };
+        let Some(def) = &backward.vjp else { continue };
+        if def.backward.is_none() {
+            continue;
+        }
+        let mut sample = Sample::new(backward, 9, &mut random);
+        if let Some(domain) = DOMAINS.iter().find(|row| row.0 == op.name) {
+            for (tensor, source) in sample.tensors.iter_mut().zip(op.vjp.as_ref().unwrap().sources) {
+                if matches!(source, VjpSource::Input(_)) {
+                    let values: Vec<f64> =
+                        (0..9).map(|_| domain.1 + (domain.2 - domain.1) * unit(&mut random)).collect();
+                    *tensor = Some(buffer(&values));
+                }
+            }
+        }
+        check_slopes(backward, def, &sample, &mut random);
+        checked += 1;
+    }
+    assert!(checked > 40, "{checked} derivatives were checked");
+}
+
+/// The gradients of one element for a gradient 1 of the result.
+#[track_caller]
+fn at<const N: usize>(op: &'static OpDef, values: [f64; N]) -> Vec<f64> {
+    let tensors = values.map(|value| buffer(&[value]));
+    let operands: Vec<_> = tensors.iter().map(Operand::Buffer).collect();
+    let gradients = op::vjp(op, &[&buffer(&[1.0])], &operands, None).unwrap();
+    gradients.into_iter().flatten().map(|gradient| gradient.item::<f64>().unwrap()).collect()
+}
+
+/// The gradients where operands behind the first are numbers.
+fn at_numbers(op: &'static OpDef, x: f64, numbers: &[f64]) -> f64 {
+    let x = buffer(&[x]);
+    let mut operands = vec![Operand::Buffer(&x)];
+    operands.extend(numbers.iter().map(|&number| Operand::Scalar(Scalar::F64(number))));
+    let gradients = op::vjp(op, &[&buffer(&[1.0])], &operands, None).unwrap();
+    gradients[0].as_ref().unwrap().item::<f64>().unwrap()
+}
+
+const INF: f64 = f64::INFINITY;
+const NAN: f64 = f64::NAN;
+
+/// Equal, NaN too.
+fn same(a: &[f64], b: &[f64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()))
+}
+
+#[test]
+fn kinks_have_the_gradients_of_the_convention() {
+    for (op, values, expected) in [
+        (relu::DEF, &[0.0][..], &[0.0][..]),
+        (relu::DEF, &[NAN], &[1.0]),
+        (abs::DEF, &[0.0], &[0.0]),
+        (abs::DEF, &[NAN], &[0.0]),
+        (abs::DEF, &[-INF], &[-1.0]),
+        (sigmoid::DEF, &[0.0], &[0.25]),
+        (sigmoid::DEF, &[-700.0], &[(-700.0f64).exp()]),
+        (sqrt::DEF, &[0.0], &[INF]),
+        (log::DEF, &[-1.0], &[-1.0]),
+        (special_entr::DEF, &[0.0], &[INF]),
+        (logit::DEF, &[2.0], &[NAN]),
+        (sinc::DEF, &[0.0], &[0.0]),
+        (hardsigmoid::DEF, &[3.0], &[0.0]),
+        (hardswish::DEF, &[3.0], &[1.0]),
+        (hardswish::DEF, &[-3.0], &[0.0]),
+        (silu::DEF, &[-INF], &[0.0]),
+        (silu::DEF, &[INF], &[1.0]),
+        (gelu::DEF, &[-INF], &[0.0]),
+        (gelu_tanh::DEF, &[INF], &[1.0]),
+        (mish::DEF, &[INF], &[1.0]),
+        (tanhshrink::DEF, &[1e-9], &[1e-18]),
+        (maximum::DEF, &[2.0, 2.0], &[0.5, 0.5]),
+        (maximum::DEF, &[NAN, 2.0], &[1.0, 1.0]),
+        (fmax::DEF, &[NAN, 2.0], &[0.0, 1.0]),
+        (fmax::DEF, &[NAN, NAN], &[1.0, 0.0]),
+        (fmin::DEF, &[1.0, 2.0], &[1.0, 0.0]),
+        (hypot::DEF, &[0.0, 0.0], &[0.0, 0.0]),
+        (atan2::DEF, &[0.0, 0.0], &[0.0, 0.0]),
+        (atan2::DEF, &[INF, 2.0], &[0.0, NAN]),
+        (copysign::DEF, &[-INF, 1.0], &[-1.0, 0.0]),
+        (copysign::DEF, &[0.0, 1.0], &[0.0, 0.0]),
+        (logaddexp::DEF, &[INF, INF], &[0.5, 0.5]),
+        (logaddexp2::DEF, &[3.0, 3.0], &[0.5, 0.5]),
+        (xlogy::DEF, &[0.0, 0.0], &[0.0, NAN]),
+        (xlogy::DEF, &[0.0, 2.0], &[2f64.ln(), 0.0]),
+        (pow::DEF, &[0.0, 0.0], &[0.0, 0.0]),
+        (pow::DEF, &[0.0, 2.0], &[0.0, 0.0]),
+        (pow::DEF, &[-2.0, 3.0], &[12.0, NAN]),
+        (heaviside::DEF, &[0.0, 5.0], &[0.0, 1.0]),
+        (nextafter::DEF, &[1.0, 2.0], &[1.0, 0.0]),
+        (kl_div::DEF, &[1.0, 0.0], &[0.0, -INF]),
+        (clamp::DEF, &[1.0, 1.0, 3.0], &[0.5, 0.5, 0.0]),
+        (clamp::DEF, &[5.0, 1.0, 3.0], &[0.0, 0.0, 1.0]),
+        (clamp::DEF, &[NAN, 1.0, 3.0], &[1.0, 0.0, 0.0]),
+        (clamp_min::DEF, &[NAN, 1.0], &[1.0, 1.0]),
+        (special_legendre_polynomial_p::DEF, &[1.0, 4.0], &[10.0]),
+        (special_laguerre_polynomial_l::DEF, &[0.0, 4.0], &[-4.0]),
+    ] {
+        let tensors: Vec<StridedBuffer> = values.iter().map(|&value| buffer(&[value])).collect();
+        let operands: Vec<_> = tensors.iter().map(Operand::Buffer).collect();
+        let gradients = op::vjp(op, &[&buffer(&[1.0])], &operands, None).unwrap();
+        let got: Vec<f64> =
+            gradients.into_iter().flatten().map(|gradient| gradient.item::<f64>().unwrap()).collect();
+        let close = got.len() == expected.len()
+            && got.iter().zip(expected).all(|(a, b)| same(&[*a], &[*b]) || (a / b - 1.0).abs() < 1e-14);
+        assert!(close, "{} at {values:?}: {got:?}, expected {expected:?}", op.name);
+    }
+}
+
+#[test]
+fn bounds_that_are_numbers_have_no_gradient_on_them() {
+    for (x, expected) in [(0.5, 1.0), (0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (NAN, 0.0)] {
+        assert_eq!(at_numbers(clamp::DEF, x, &[0.0, 1.0]), expected, "{x}");
+    }
+    assert_eq!(at_numbers(clamp_min::DEF, 1.0, &[1.0]), 0.0);
+    assert_eq!(at_numbers(clamp_max::DEF, 0.5, &[1.0]), 1.0);
+}
+
+// Formulas whose dead branch has an infinite or undefined slope.
+
+#[pointwise_dynamic(grad)]
+fn root_where_positive<T: Float>(x: T) -> T {
+    if x > 0 { x.sqrt() } else { x }
+}
+
+#[pointwise_dynamic(grad)]
+fn root_computed_before<T: Float>(x: T) -> T {
+    let root = x.sqrt();
+    if x > 0 { root } else { x }
+}
+
+#[pointwise_dynamic(grad)]
+fn logarithm_of_the_larger<T: Float>(x: T, y: T) -> T {
+    let log = x.ln();
+    let both = log * 2.0 + 1.0;
+    if x > y { both } else { y }
+}
+
+#[pointwise_dynamic(grad)]
+fn two_pieces_of_one_value<T: Float>(x: T) -> T {
+    let inverse = 1.0 / x;
+    let left = if x > 1 { inverse } else { 0 };
+    let right = if x < -1 { inverse * inverse } else { 0 };
+    left + right + x
+}
+
+#[pointwise_dynamic(grad)]
+fn size_of_a_root<T: Float>(x: T) -> T {
+    x.sqrt().abs()
+}
+
+#[test]
+fn what_was_not_taken_contributes_nothing() {
+    assert_eq!(at(root_where_positive::DEF, [-4.0]), [1.0]);
+    assert_eq!(at(root_where_positive::DEF, [4.0]), [0.25]);
+    assert_eq!(at(root_computed_before::DEF, [0.0]), [1.0]);
+    assert_eq!(at(root_computed_before::DEF, [-4.0]), [1.0]);
+    assert_eq!(at(root_computed_before::DEF, [4.0]), [0.25]);
+    assert_eq!(at(logarithm_of_the_larger::DEF, [0.0, 3.0]), [0.0, 1.0]);
+    assert_eq!(at(logarithm_of_the_larger::DEF, [4.0, 3.0]), [0.5, 0.0]);
+    assert_eq!(at(two_pieces_of_one_value::DEF, [0.0]), [1.0]);
+    assert_eq!(at(two_pieces_of_one_value::DEF, [2.0]), [0.75]);
+    assert_eq!(at(two_pieces_of_one_value::DEF, [-2.0]), [1.25]);
+    assert_eq!(at(size_of_a_root::DEF, [0.0]), [0.0]);
+}
+
+// Constructs.
+
+#[device_fn(grad)]
+fn halves<T: Float>(x: T) -> (T, T) {
+    (0.5 * x, x.exp())
+}
+
+#[device_fn(grad(backward = of_cube))]
+fn cube_by_loop<T: Float>(x: T) -> T {
+    let mut product = 1 as T;
+    for _ in 0..3 {
+        product *= x;
+    }
+    product
+}
+
+#[device_fn]
+fn of_cube<T: Float>(g: T, x: T) -> T {
+    3 * g * x * x
+}
+
+#[pointwise_dynamic(grad)]
+fn through_functions<T: Float>(x: T, y: T, n: i32, #[param] scale: T) -> T {
+    let (half, growth) = halves(x * y);
+    let wide = growth as f64 * 2.0;
+    half * cube_by_loop(y) + (wide as T) * scale + n as T
+}
+
+#[pointwise_dynamic(grad, outputs(sum, product, above))]
+fn two_results<T: Float>(x: T, y: T) -> (T, T, bool) {
+    (x + y, x * y, x > y)
+}
+
+#[test]
+fn gradients_go_through_functions_casts_and_tuples() {
+    let (x, y) = (0.7f64, 1.3f64);
+    let (dx, dy) = through_functions::vjp(&buffer(&[1.0]), &buffer(&[x]), &buffer(&[y]), 3, 0.25).unwrap();
+    let growth = 0.5 * (x * y).exp();
+    let expected = (0.5 * y * y.powi(3) + growth * y, 0.5 * x * 4.0 * y.powi(3) + growth * x);
+    assert!((dx.item::<f64>().unwrap() - expected.0).abs() < 1e-14);
+    assert!((dy.item::<f64>().unwrap() - expected.1).abs() < 1e-14);
+    // The full form has a gradient for the number, too.
+    let (_, _, of_scale) = through_functions::backward(1.0, x, y, 3, 0.25);
+    assert!((of_scale - 2.0 * (x * y).exp()).abs() < 1e-14);
+}
+
+#[test]
+fn every_result_has_a_gradient_of_its_own() {
+    let flags = StridedBuffer::full(DType::Bool, &[1], false, Device::Cpu).unwrap();
+    let (dx, dy) =
+        two_results::vjp(&buffer(&[10.0]), &buffer(&[1.0]), &flags, &buffer(&[2.0]), &buffer(&[3.0]))
+            .unwrap();
+    assert_eq!((dx.item::<f64>().unwrap(), dy.item::<f64>().unwrap()), (13.0, 12.0));
+    assert_eq!(two_results::BACKWARD.params.len(), 4);
+}
+
+// Shapes and dtypes.
+
+#[test]
+fn broadcast_operands_get_sums() {
+    let x = StridedBuffer::from_vec((0..6).map(f64::from).collect(), &[2, 3]).unwrap();
+    let y = StridedBuffer::from_vec(vec![10.0, 20.0, 30.0], &[3]).unwrap();
+    let z = StridedBuffer::from_vec(vec![1.0], &[1, 1]).unwrap();
+    let ones = StridedBuffer::full(DType::F64, &[2, 3], 1, Device::Cpu).unwrap();
+    let (dx, dy) = mul::vjp(&ones, &x, &y).unwrap();
+    assert_eq!((dx.shape(), dy.shape()), (&[2, 3][..], &[3][..]));
+    assert_eq!(dx.to_vec::<f64>().unwrap(), [10.0, 20.0, 30.0, 10.0, 20.0, 30.0]);
+    assert_eq!(dy.to_vec::<f64>().unwrap(), [3.0, 5.0, 7.0]);
+    let (_, dz) = mul::vjp(&ones.t().unwrap(), &x.t().unwrap(), &z).unwrap();
+    assert_eq!((dz.shape(), dz.to_vec::<f64>().unwrap()), (&[1, 1][..], vec![15.0]));
+    let scalar = StridedBuffer::from_element(2.0f64).unwrap();
+    let empty = StridedBuffer::zeros(DType::F64, &[0, 3], Device::Cpu).unwrap();
+    let (d, nothing) = mul::vjp(&empty, &scalar, &empty).unwrap();
+    assert_eq!((d.item::<f64>().unwrap(), nothing.shape()), (0.0, &[0, 3][..]));
+}
+
+#[test]
+fn gradients_have_the_dtypes_of_their_operands() {
+    let half = StridedBuffer::from_vec(vec![half::f16::from_f32(1.5); 4], &[4]).unwrap();
+    let wide = StridedBuffer::from_vec(vec![2.0f32; 4], &[4]).unwrap();
+    let ones = StridedBuffer::full(DType::F32, &[4], 1, Device::Cpu).unwrap();
+    for (a, b) in [mul::vjp(&ones, &half, &wide).unwrap(), sub::vjp(&ones, &half, &wide).unwrap()] {
+        assert_eq!((a.dtype(), b.dtype()), (DType::F16, DType::F32));
+    }
+    let integer = StridedBuffer::from_vec(vec![2i32; 4], &[4]).unwrap();
+    let error = div::vjp(&ones, &wide, &integer).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "div: `other` is i32, which has no gradient; use `op::vjp`, which leaves it out"
+    );
+    let operands = [Operand::Buffer(&wide), Operand::Buffer(&integer)];
+    let gradients = op::vjp(div::DEF, &[&ones], &operands, None).unwrap();
+    assert_eq!(gradients[0].as_ref().unwrap().to_vec::<f32>().unwrap(), [0.5; 4]);
+    assert!(gradients[1].is_none());
+}
+
+#[test]
+fn complex_gradients_are_conjugate() {
+    use num_complex::Complex;
+    let (a, b) = (Complex::new(1.0f64, 2.0), Complex::new(-0.5, 3.0));
+    let one = StridedBuffer::from_vec(vec![Complex::new(1.0f64, 0.0)], &[1]).unwrap();
+    let [x, y] = [a, b].map(|z| StridedBuffer::from_vec(vec![z], &[1]).unwrap());
+    let (dx, dy) = mul::vjp(&one, &x, &y).unwrap();
+    assert_eq!(
+        (dx.item::<Complex<f64>>().unwrap(), dy.item::<Complex<f64>>().unwrap()),
+        (b.conj(), a.conj())
+    );
+    // A real operand gets the real part: d Im(x·z)/dx = Im z.
+    let real = buffer(&[2.0]);
+    let i = StridedBuffer::from_vec(vec![Complex::new(0.0f64, 1.0)], &[1]).unwrap();
+    let (dreal, _) = mul::vjp(&i, &real, &y).unwrap();
+    assert_eq!(dreal.item::<f64>().unwrap(), b.im);
+    let g = buffer(&[1.0]);
+    let size = abs::vjp(&g, &x).unwrap().item::<Complex<f64>>().unwrap();
+    assert!((size - a / a.norm()).norm() < 1e-15);
+    let turn = angle::vjp(&g, &x).unwrap().item::<Complex<f64>>().unwrap();
+    assert!((turn - Complex::new(-a.im, a.re) / a.norm_sqr()).norm() < 1e-15);
+    assert_eq!(angle::vjp(&g, &real).unwrap().item::<f64>().unwrap(), 0.0);
+    assert_eq!(imag::vjp(&g, &x).unwrap().item::<Complex<f64>>().unwrap(), Complex::new(0.0, 1.0));
+}
+
+#[test]
+fn saved_results_need_not_be_computed_again() {
+    let def = tanh::DEF.vjp.as_ref().unwrap();
+    assert!(def.uses_outputs());
+    assert_eq!(
+        tanh::BACKWARD.params.iter().map(|param| param.name).collect::<Vec<_>>(),
+        ["grad_output", "output"]
+    );
+    let (x, g) = (buffer(&[0.3]), buffer(&[2.0]));
+    let fresh = tanh::vjp(&g, &x).unwrap().item::<f64>().unwrap();
+    let saved = op::vjp(tanh::DEF, &[&g], &[Operand::Buffer(&x)], Some(&[&buffer(&[0.5])])).unwrap();
+    assert_eq!(
+        (fresh, saved[0].as_ref().unwrap().item::<f64>().unwrap()),
+        (2.0 * (1.0 - 0.3f64.tanh().powi(2)), 1.5)
+    );
+}
+
+#[test]
+fn gradients_of_constants_need_no_kernel() {
+    assert!(sign::DEF.vjp.as_ref().unwrap().backward.is_none());
+    let x = StridedBuffer::from_vec(vec![1.5f32, -2.0], &[2]).unwrap();
+    let zero = sign::vjp(&x, &x).unwrap();
+    assert_eq!((zero.dtype(), zero.to_vec::<f32>().unwrap()), (DType::F32, vec![0.0, 0.0]));
+}
+
+#[test]
+fn wrong_gradients_are_refused() {
+    let x = buffer(&[1.0, 2.0]);
+    let error = exp::vjp(&buffer(&[1.0]), &x).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "exp: the gradient of `out` is [1] and the result [2]; give them one shape"
+    );
+    let error = op::vjp(eq::DEF, &[&x], &[Operand::Buffer(&x), Operand::Buffer(&x)], None).unwrap_err();
+    assert_eq!(error.to_string(), "eq: has no derivative; annotate its function with `grad`");
+}
+
+#[test]
+fn symbolic_gradients_have_the_shape_of_their_operands() {
+    let x = SymbolicBuffer::new(DType::BF16, &[4, 1], Device::Cpu).unwrap();
+    let y = SymbolicBuffer::new(DType::F32, &[3], Device::Cpu).unwrap();
+    let z = mul(&x, &y).unwrap();
+    let (dx, dy) = mul::vjp(&z, &x, &y).unwrap();
+    assert_eq!(
+        (dx.dtype(), dx.shape(), dy.dtype(), dy.shape()),
+        (DType::BF16, &[4, 1][..], DType::F32, &[3][..])
+    );
+}
+
+/// Ops that PyTorch names, and the derived ones.
+#[test]
+fn derived_gradients_are_those_of_the_ops_that_pytorch_names() {
+    let pairs: [(&'static OpDef, &'static OpDef); 6] = [
+        (tanh_backward::DEF, tanh::BACKWARD),
+        (gelu_and_mul_backward::DEF, gelu_and_mul::BACKWARD),
+        (gelu_tanh_and_mul_backward::DEF, gelu_tanh_and_mul::BACKWARD),
+        (silu_and_mul_backward::DEF, silu_and_mul::BACKWARD),
+        (leaky_relu_backward::DEF, leaky_relu::BACKWARD),
+        (elu_backward::DEF, elu::BACKWARD),
+    ];
+    let mut random = Random::new(3);
+    for (named, derived) in pairs {
+        let names: Vec<&str> = named.params.iter().map(|param| param.name).collect();
+        assert_eq!(
+            names,
+            derived.params.iter().map(|param| param.name).collect::<Vec<_>>(),
+            "{}",
+            named.name
+        );
+        let tensors: Vec<StridedBuffer> = named
+            .params
+            .iter()
+            .map(|_| buffer(&(0..64).map(|_| 6.0 * unit(&mut random) - 3.0).collect::<Vec<_>>()))
+            .collect();
+        let operands = || -> Vec<Operand<'_, StridedBuffer>> {
+            named
+                .params
+                .iter()
+                .zip(&tensors)
+                .map(|(param, tensor)| match param.role {
+                    Role::Tensor => Operand::Buffer(tensor),
+                    Role::Number => Operand::Scalar(Scalar::F64(0.3)),
+                })
+                .collect()
+        };
+        let want = StridedBuffer::run(named, &operands(), None).unwrap();
+        let got = StridedBuffer::run(derived, &operands(), None).unwrap();
+        assert_eq!(want.len(), got.len());
+        for (want, got) in want.iter().zip(&got) {
+            for (want, got) in want.to_vec::<f64>().unwrap().into_iter().zip(got.to_vec::<f64>().unwrap()) {
+                assert!((want - got).abs() < 1e-14 * (1.0 + want.abs()), "{}: {want} and {got}", named.name);
+            }
+        }
+    }
+}
+
+// Text.
+
+#[test]
+fn derived_functions_are_the_reviewed_text() {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("gradients");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        for op in [
+            add::BACKWARD,
+            mul::BACKWARD,
+            mul::BACKWARD2,
+            div::BACKWARD,
+            abs::BACKWARD,
+            lerp::BACKWARD,
+            tanh::BACKWARD,
+            tanh::BACKWARD2,
+            relu::BACKWARD,
+            elu::BACKWARD,
+            maximum::BACKWARD,
+            pow::BACKWARD,
+            atan2::BACKWARD,
+            gelu_and_mul::BACKWARD,
+            poisson_nll_loss::BACKWARD,
+            two_results::BACKWARD,
+            root_computed_before::BACKWARD,
+            through_functions::BACKWARD,
+        ] {
+            let (_, plan) = plan::representative(op).unwrap();
+            let kernel = emit::source(&plan.spec).unwrap().text;
+            let functions = kernel.split("namespace op {").nth(1).unwrap_or_default();
+            let functions = functions.split("}  // namespace op").next().unwrap_or_default();
+            insta::assert_snapshot!(op.name, format!("{}\n\n{}", op.rust_source, functions.trim()));
+        }
+    });
+}
+
+/// Every derivative, and the sum that follows it, is a whole kernel.
+#[test]
+fn every_derivative_has_a_kernel() {
+    for op in REGISTRY.iter() {
+        let mut next = op.vjp.as_ref();
+        while let Some(backward) = next.and_then(|def| def.backward) {
+            let text = backward.cuda_source().unwrap();
+            assert!(text.contains("extern \"C\" __global__"), "{}", backward.name);
+            next = backward.vjp.as_ref();
+        }
+    }
+}
+
+/// Every derivative, and sums of every kind, pass NVRTC.
+#[cfg(feature = "nvrtc")]
+#[test]
+fn every_derivative_compiles() {
+    use gems_runtime::buffer::Meta;
+    use gems_runtime::compile::{Arch, Nvrtc};
+    use gems_runtime::layout::Layout;
+    let nvrtc = Nvrtc::get().expect("these tests need NVRTC");
+    let compile = |source: &emit::Source| {
+        nvrtc
+            .compile(&source.text, &source.entry, Arch::from_number(90))
+            .unwrap_or_else(|error| panic!("{error}"));
+    };
+    for op in REGISTRY.iter() {
+        let mut next = op.vjp.as_ref();
+        while let Some(backward) = next.and_then(|def| def.backward) {
+            compile(&emit::source(&plan::representative(backward).unwrap().1.spec).unwrap());
+            next = backward.vjp.as_ref();
+        }
+        if let Some(backward) = op.vjp.as_ref().and_then(|def| def.with_numbers).and_then(|def| def.backward)
+        {
+            compile(&emit::source(&plan::representative(backward).unwrap().1.spec).unwrap());
+        }
+    }
+    for (from, to) in [
+        (DType::F32, DType::F32),
+        (DType::BF16, DType::BF16),
+        (DType::F16, DType::F64),
+        (DType::F8E4M3FN, DType::F8E4M3FN),
+        (DType::C64, DType::F32),
+        (DType::C32, DType::C32),
+        (DType::F64, DType::F32),
+    ] {
+        for shape in [&[40, 50][..], &[50], &[40, 1], &[]] {
+            let layout = Layout::contiguous(&[40, 50]).unwrap().t().unwrap().t().unwrap();
+            let meta = Meta { dtype: from, device: Device::Cpu, layout };
+            let like = Meta { dtype: to, device: Device::Cpu, layout: Layout::contiguous(shape).unwrap() };
+            let target = plan::infer_sum(&meta, &like).unwrap();
+            compile(&emit::sum_source(&plan::reduce(&meta, &target).spec).unwrap());
+        }
+    }
+}
