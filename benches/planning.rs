@@ -16,7 +16,7 @@ fn planning(criterion: &mut Criterion) {
     let cases = [
         ("contiguous", meta(square.clone()), meta(square.clone())),
         ("row", meta(square.clone()), meta(Layout::contiguous(&[512]).expect("a small shape"))),
-        ("transposed", meta(square.clone()), meta(square.t())),
+        ("transposed", meta(square.clone()), meta(square.t().expect("two axes"))),
     ];
     for (name, x, y) in &cases {
         let arguments = [Argument::Buffer(x), Argument::Buffer(y)];

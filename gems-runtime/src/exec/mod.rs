@@ -269,7 +269,9 @@ pub fn warm(device: Device, plans: &[Plan]) -> Result<()> {
         #[cfg(feature = "cuda")]
         Device::Cuda(ordinal) => cuda::warm(ordinal, plans),
         #[cfg(not(feature = "cuda"))]
-        Device::Cuda(_) => Err(no_cuda()),
+        Device::Cuda(_) => {
+            Err(no_cuda()).inspect_err(|_| tracing::debug!("{} plans not made ready", plans.len()))
+        }
     }
 }
 

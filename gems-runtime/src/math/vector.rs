@@ -47,7 +47,7 @@ pub(super) fn tanh(x: f32) -> f32 {
     let far = 1.0 - 2.0 / (exp(2.0 * a) + 1.0);
     let s = x * x;
     let p = -5.704_988_7e-3;
-    let p = p * s + 2.063_908_9e-2;
+    let p = p * s + 2.063_909e-2;
     let p = p * s - 5.373_971_5e-2;
     let p = p * s + 0.133_314_42;
     let p = p * s - 0.333_332_8;
