@@ -1,1 +1,1 @@
-//! Helpers shared by the benches.
+//! Criterion benches of the host side. Kernels are measured by `gems bench`, which needs a device.

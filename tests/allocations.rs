@@ -107,13 +107,13 @@ fn a_call_that_was_made_before_allocates_nothing_for_its_plan() {
     let mut out = StridedBuffer::zeros(DType::F32, &[4, 6], Device::Cpu).unwrap();
     for _ in 0..2 {
         add::out(&x, &row, &mut out).unwrap();
-        add_scaled::out(&x, &x, 3.0, &mut out).unwrap();
+        mul::out(&x, 3.0, &mut out).unwrap();
     }
     let (count, result) = allocations(|| add::out(&x, &row, &mut out));
     assert!(result.is_ok() && count == 0, "{count}");
-    let (count, result) = allocations(|| add_scaled::out(&x, &x, 4.0, &mut out));
+    let (count, result) = allocations(|| mul::out(&x, 4.0, &mut out));
     assert!(result.is_ok() && count == 0, "{count}");
-    assert_eq!(out.to_vec::<f32>().unwrap(), [7.5; 24]);
+    assert_eq!(out.to_vec::<f32>().unwrap(), [6.0; 24]);
     // A new output takes what any new buffer takes.
     add(&x, &row).unwrap();
     let (memory, _) = allocations(|| StridedBuffer::zeros(DType::F32, &[4, 6], Device::Cpu));

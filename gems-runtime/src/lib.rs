@@ -39,6 +39,7 @@ pub mod device;
 
 #[doc(hidden)]
 pub mod exec;
+pub use exec::warm;
 
 pub mod interop;
 

@@ -104,6 +104,7 @@ impl DiskCache {
     }
 
     /// Whether an entry is used without compiling it again to compare.
+    #[cfg(feature = "cuda")]
     pub(super) fn is_trusted(&self) -> bool {
         self.mode != CacheMode::Verify
     }

@@ -10,6 +10,7 @@ use crate::emit::{self, Packed, Parameter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::policy::{self, Machine};
 use crate::plan::{KernelSpec, Plan, ReduceSpec};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -129,6 +130,17 @@ pub(super) fn machine(ordinal: u32) -> Result<Machine> {
         bytes_in_flight: policy::bytes_in_flight(properties.arch.major),
         ..Machine::default()
     })
+}
+
+/// Compiles and loads the kernels of these plans, several at a time.
+pub(super) fn warm(ordinal: u32, plans: &[Plan]) -> Result<()> {
+    let ctx = Context::get(ordinal)?;
+    let load_one = |plan: &Plan| {
+        let spec = &plan.spec;
+        KERNELS.get_or_build(&(ordinal, spec.clone()), || load(ctx, spec)).map(|_| ())
+    };
+    let results: Vec<Result<()>> = plans.par_iter().map(load_one).collect();
+    results.into_iter().collect()
 }
 
 /// Compiles and loads a kernel. Where NVRTC rejects it, the error points into the Rust source.

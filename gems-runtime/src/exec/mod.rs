@@ -258,6 +258,23 @@ fn place(buffer: &StridedBuffer) -> Placement<'_> {
     Placement { layout: &buffer.meta().layout, address: buffer.address() }
 }
 
+/// Makes the kernels of these plans ready on a device, several at a time, so that first calls need not wait for a
+/// compiler. Plans come from [`plan::preview`]; the CPU needs none.
+///
+/// # Errors
+/// The first kernel that cannot be compiled or loaded; the others are ready all the same.
+pub fn warm(device: Device, plans: &[Plan]) -> Result<()> {
+    match device {
+        Device::Cpu => Ok(()),
+        #[cfg(feature = "cuda")]
+        Device::Cuda(ordinal) => cuda::warm(ordinal, plans),
+        #[cfg(not(feature = "cuda"))]
+        Device::Cuda(_) => {
+            Err(no_cuda()).inspect_err(|_| tracing::debug!("{} plans not made ready", plans.len()))
+        }
+    }
+}
+
 /// What planning needs to know of a device.
 pub(crate) fn machine(device: Device) -> Result<Machine> {
     match device {

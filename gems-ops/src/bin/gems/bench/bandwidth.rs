@@ -2,7 +2,7 @@
 
 use super::cases::{CASES, Case, What};
 use super::data::{self, Argument};
-use super::{BenchArgs, Row, context, median, program, verdict};
+use super::{BenchArgs, Row, check, context, median, program, verdict};
 use crate::failure::{Failure, Outcome, find_op};
 use crate::notation::{self, Written};
 use gems_ops::buffer::{Meta, StridedBuffer};
@@ -98,7 +98,6 @@ fn measure(case: &Case, ctx: &'static Context, args: &BenchArgs, copy: f64) -> O
     let call = match case.what {
         What::Op(name) => Call::op(find_op(name)?, operands()?, case.out, device, args)?,
         What::Fused(program) => Call::fused(program(), operands()?, args)?,
-        What::NeedsTracing => return Err(Failure::new("needs tracing")),
     };
     let measured = call.measure(case.name, ctx, args, copy)?;
     drop(call);
@@ -171,7 +170,7 @@ impl Call {
         self.prepared.run()?;
         self.check()?;
         let ms = time(ctx, args.repeats, || Ok(self.prepared.run()?))?;
-        let gbps = data::least_bytes(&self.arguments, self.prepared.outputs()) / ms / 1e6;
+        let gbps = check::least_bytes(&self.arguments, self.prepared.outputs()) / ms / 1e6;
         let kernel = self.prepared.plan().spec.to_string();
         Ok(Measured { name: name.to_owned(), ms, gbps, of_copy: gbps / copy, reach: None, kernel })
     }
@@ -180,12 +179,12 @@ impl Call {
     fn check(&self) -> Outcome<()> {
         let outputs = self.prepared.outputs();
         let Some(shape) = outputs.first().map(|output| output.shape().to_vec()) else { return Ok(()) };
-        for ranges in data::lines(&shape) {
+        for ranges in check::lines(&shape) {
             let inputs = self.arguments.iter().map(|argument| match argument {
                 Argument::Buffer(buffer) if buffer.shape().is_empty() => {
                     Ok(Argument::Buffer(buffer.to_device(Device::Cpu)?))
                 }
-                Argument::Buffer(buffer) => data::line(buffer, &shape, &ranges).map(Argument::Buffer),
+                Argument::Buffer(buffer) => check::line(buffer, &shape, &ranges).map(Argument::Buffer),
                 Argument::Number(number) => Ok(Argument::Number(*number)),
             });
             let inputs: Vec<Argument> = inputs.collect::<Outcome<_>>()?;
@@ -204,7 +203,7 @@ impl Call {
             }
             .run()?;
             for (expected, output) in expected.iter().zip(outputs) {
-                data::agree(expected, &data::line(output, &shape, &ranges)?)?;
+                check::agree(expected, &check::line(output, &shape, &ranges)?)?;
             }
         }
         Ok(())

@@ -25,8 +25,6 @@ pub(crate) enum What {
     Op(&'static str),
     /// Several ops in one kernel.
     Fused(fn() -> Program),
-    /// A fused call that has no program here yet.
-    NeedsTracing,
 }
 
 const fn op(name: &'static str, op: &'static str, operands: &'static [&'static str], reach: f64) -> Case {
@@ -101,13 +99,7 @@ pub(crate) const CASES: &[Case] = &[
     op("strided5_f32", "tanh", &["f32[64,64,64,32,32].slice(1,0,64,2).slice(3,0,32,2)"], 0.97),
     fused("seedF_f32", program::seed_f32, &[F32, F32], 0.99),
     fused("seedF_bf16", program::seed_bf16, &[BF16, BF16], 0.97),
-    Case {
-        name: "seedF_backward_f32",
-        what: What::NeedsTracing,
-        operands: &[F32, F32, F32],
-        out: None,
-        reach: Some(0.97),
-    },
+    fused("seedF_backward_f32", program::seed_backward_f32, &[F32, F32, F32], 0.97),
     fused("adamw_f32", program::adamw_f32, &[EIGHTH, EIGHTH, EIGHTH, EIGHTH], 0.97),
     op("add_i8_4g", "add", &["i8[4294967296]", "i8[4294967296]"], 0.97),
     timed("tanh_bf16_2^20", "tanh", &["bf16[1048576]"]),

@@ -1,6 +1,6 @@
 //! Time until the first result, in fresh processes: the tool starts itself for each measurement.
 
-use super::{BenchArgs, Row, context, median, verdict};
+use super::{BenchArgs, Child, Row, context, median, verdict};
 use crate::failure::{Failure, Outcome};
 use gems_ops::buffer::StridedBuffer;
 use gems_ops::compile::Nvrtc;
@@ -13,15 +13,6 @@ use std::time::Instant;
 
 /// Processes of each kind.
 const PROCESSES: usize = 7;
-
-/// What a child process measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Child {
-    /// The compiler alone, loaded and called for the kernel's source.
-    Compiler,
-    /// The first call of an op.
-    Call,
-}
 
 pub(crate) fn suite(args: &BenchArgs, out: &mut impl Write) -> Outcome<Vec<Row>> {
     let folder = std::env::temp_dir().join(format!("gems-first-use-{}", std::process::id()));

@@ -3,12 +3,19 @@
 //! Reference and case are measured in the same run: a copy for bandwidth, a raw launch for host time, the compiler alone
 //! for the first use. Results are checked against the CPU back end before anything is timed.
 
+#[cfg(feature = "cuda")]
 mod bandwidth;
+#[cfg(feature = "cuda")]
 mod cases;
+#[cfg(feature = "cuda")]
+mod check;
 mod cpu;
 mod data;
+#[cfg(feature = "cuda")]
 mod first_use;
+#[cfg(feature = "cuda")]
 mod host;
+#[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "the CPU suite runs one of them"))]
 mod program;
 
 use crate::failure::{Failure, Outcome};
@@ -51,7 +58,7 @@ pub(crate) struct BenchArgs {
     policy: Option<Tuning>,
     /// What a child process measures.
     #[arg(long, hide = true, value_enum)]
-    child: Option<first_use::Child>,
+    child: Option<Child>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -64,6 +71,15 @@ enum Suite {
     FirstUse,
     /// The CPU back end.
     Cpu,
+}
+
+/// What a child process measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Child {
+    /// The compiler alone, loaded and called for the kernel's source.
+    Compiler,
+    /// The first call of an op.
+    Call,
 }
 
 impl BenchArgs {
@@ -95,17 +111,11 @@ fn parse_tuning(text: &str) -> Result<Tuning, String> {
 }
 
 pub(crate) fn bench(args: &BenchArgs, out: &mut impl Write) -> Outcome {
+    #[cfg(feature = "cuda")]
     if let Some(child) = args.child {
         return first_use::child(child, args.device, out);
     }
-    let rows = match (args.suite, &args.op) {
-        (Some(Suite::Bandwidth), _) => bandwidth::suite(args, out)?,
-        (Some(Suite::Host), _) => host::suite(args, out)?,
-        (Some(Suite::FirstUse), _) => first_use::suite(args, out)?,
-        (Some(Suite::Cpu), _) => cpu::suite(args, out)?,
-        (None, Some(op)) => vec![bandwidth::single(args, op, out)?],
-        (None, None) => return Err(Failure::new("name an op or a suite")),
-    };
+    let rows = if args.suite == Some(Suite::Cpu) { cpu::suite(args, out)? } else { on_device(args, out)? };
     if let Some(path) = &args.json {
         let text = json!({ "device": device_name(args.device), "rows": rows }).to_string();
         std::fs::write(path, text).map_err(|error| Failure::of_file(path, error))?;
@@ -113,13 +123,36 @@ pub(crate) fn bench(args: &BenchArgs, out: &mut impl Write) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
+#[cfg(feature = "cuda")]
+fn on_device(args: &BenchArgs, out: &mut impl Write) -> Outcome<Vec<Row>> {
+    match (args.suite, &args.op) {
+        (Some(Suite::Bandwidth), _) => bandwidth::suite(args, out),
+        (Some(Suite::Host), _) => host::suite(args, out),
+        (Some(Suite::FirstUse), _) => first_use::suite(args, out),
+        (None, Some(op)) => Ok(vec![bandwidth::single(args, op, out)?]),
+        (Some(Suite::Cpu), _) | (None, None) => Err(Failure::new("name an op or a suite")),
+    }
+}
+
+#[cfg(not(feature = "cuda"))]
+fn on_device(_: &BenchArgs, _: &mut impl Write) -> Outcome<Vec<Row>> {
+    Err(Failure::new("gems was built without CUDA; enable its feature `cuda`, or measure `--suite cpu`"))
+}
+
 /// One row of a report: what JSON holds.
 type Row = Value;
 
+#[cfg(feature = "cuda")]
 fn device_name(ordinal: u32) -> String {
     context(ordinal).map_or_else(|_| Device::Cpu.to_string(), |ctx| ctx.properties().name.clone())
 }
 
+#[cfg(not(feature = "cuda"))]
+fn device_name(_: u32) -> String {
+    Device::Cpu.to_string()
+}
+
+#[cfg(feature = "cuda")]
 fn context(ordinal: u32) -> Outcome<&'static gems_ops::device::cuda::Context> {
     Ok(gems_ops::device::cuda::Context::get(ordinal)?)
 }

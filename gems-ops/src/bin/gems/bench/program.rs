@@ -53,7 +53,7 @@ impl Line {
             .outputs
             .iter()
             .map(|output| NodeResult {
-                name: format!("{}_{node}", op.name),
+                name: format!("{}_{node}", output.name),
                 chain: [lane(output.ty), self.dtype, self.dtype],
             })
             .collect();
@@ -88,6 +88,22 @@ pub(crate) fn seed_f32() -> Program {
 
 pub(crate) fn seed_bf16() -> Program {
     seed(DType::BF16)
+}
+
+/// The gradients of that function: (dz, x, y) → (dx, dy).
+pub(crate) fn seed_backward_f32() -> Program {
+    let mut line = Line::new("seed_backward", DType::F32, &["dz", "x", "y"]);
+    let [dz, x, y] = [0, 1, 2].map(ValueRef::Input);
+    let gate = line.call(gems_ops::tanh::DEF, &[y]);
+    let difference = line.call(gems_ops::sub::DEF, &[x, y]);
+    let d_gate = line.call(gems_ops::gelu_and_mul_backward::DEF, &[dz, gate, difference]);
+    let dx = match d_gate {
+        ValueRef::Result { node, .. } => ValueRef::Result { node, output: 1 },
+        ValueRef::Input(_) => d_gate,
+    };
+    let through_gate = line.call(gems_ops::tanh_backward::DEF, &[d_gate, gate]);
+    let dy = line.call(gems_ops::sub::DEF, &[through_gate, dx]);
+    line.finish(&[("dx", dx), ("dy", dy)])
 }
 
 /// The numbers of one step of AdamW, in the order in which [`adamw_f32`] takes them behind its buffers.
