@@ -1,5 +1,7 @@
 //! What a call costs before its kernel runs: inference, planning, and a whole small call on the CPU.
 
+#![allow(missing_docs, reason = "criterion_group! makes a function without any")]
+
 use criterion::{Criterion, criterion_group, criterion_main};
 use gems_ops::prelude::*;
 use gems_runtime::buffer::Meta;
