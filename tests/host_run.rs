@@ -31,16 +31,6 @@ fn every_kernel_of_the_case_list_gives_what_the_cpu_gives() {
     }
 }
 
-#[test]
-fn random_layouts_of_exact_ops_agree() {
-    let mut random = Random::new(2);
-    for turn in 0..250 {
-        let (op, buffers) = agree::random_call(&mut random, 4, 7);
-        let context = format!("turn {turn}: {} of {buffers:?}", op.name);
-        check(op, &buffers, Scalar::I64(3), &context);
-    }
-}
-
 /// Runs `op` on both back ends into outputs of this layout.
 #[track_caller]
 fn check_out(op: &'static OpDef, buffers: &[StridedBuffer], out: &StridedBuffer, context: &str) {

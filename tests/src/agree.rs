@@ -4,6 +4,7 @@ use crate::compare::{Bound, compare};
 use crate::random::{Random, Range};
 use gems_ops::prelude::*;
 use gems_runtime::dtype::join;
+use gems_runtime::layout::{Layout, broadcast_shapes};
 use gems_runtime::op::{DeviceFn, OpDef, Operand, Role};
 
 /// The operands of a call: buffers for tensors in order, one number for all numbers.
@@ -81,24 +82,67 @@ pub const EXACT_OPS: [(&OpDef, &[DType]); 16] = [
 
 /// A random call: an op of [`EXACT_OPS`], a shape, and buffers that broadcast to it, sometimes of mixed dtypes.
 pub fn random_call(random: &mut Random, rank: usize, largest: usize) -> (&'static OpDef, Vec<StridedBuffer>) {
-    let (op, dtypes) = EXACT_OPS[random.below(EXACT_OPS.len())];
-    let dtype = dtypes[random.below(dtypes.len())];
-    let mixed = random.chance(15);
-    let other = dtypes[random.below(dtypes.len())];
-    let other = if mixed && join(dtype, other).is_ok() { other } else { dtype };
     let shape = random.shape(rank, largest);
-    let buffers = op
-        .tensors()
-        .map(|(_, param)| {
-            let second = random.chance(50);
-            let own = match (param.promotes, second) {
-                (false, _) => DType::Bool,
-                (true, true) => other,
-                (true, false) => dtype,
-            };
-            let layout = random.layout(&shape);
-            random.buffer(own, &layout, Range::All)
-        })
-        .collect();
-    (op, buffers)
+    let form = random.bits();
+    let call = RandomCall::new(form, &shape, random);
+    (call.op, call.buffers)
+}
+
+/// A random call of an op of [`EXACT_OPS`].
+#[derive(Debug)]
+pub struct RandomCall {
+    /// The op.
+    pub op: &'static OpDef,
+    /// Its tensors, which broadcast to one shape.
+    pub buffers: Vec<StridedBuffer>,
+    /// Which of them is a number instead.
+    pub number: Option<usize>,
+    /// The layout of a given output, without overlap, whose shape is that of the result.
+    pub out: Option<Layout>,
+}
+
+impl RandomCall {
+    /// The call of a form on a shape: calls of one form have the same op, dtypes and kind of layouts, and mostly share a
+    /// kernel, whatever their shapes of one rank; values come from `random`.
+    ///
+    /// # Panics
+    /// The shape is too large for memory.
+    #[must_use]
+    pub fn new(form: u64, shape: &[usize], random: &mut Random) -> RandomCall {
+        let mut form = Random::new(form);
+        let (op, dtypes) = EXACT_OPS[form.below(EXACT_OPS.len())];
+        let dtype = dtypes[form.below(dtypes.len())];
+        let other = dtypes[form.below(dtypes.len())];
+        let other = if form.chance(15) && join(dtype, other).is_ok() { other } else { dtype };
+        let buffers: Vec<StridedBuffer> = op
+            .tensors()
+            .map(|(_, param)| {
+                let own = match (param.promotes, form.chance(50)) {
+                    (false, _) => DType::Bool,
+                    (true, true) => other,
+                    (true, false) => dtype,
+                };
+                let layout = form.layout(shape);
+                random.buffer(own, &layout, Range::All)
+            })
+            .collect();
+        let number = (buffers.len() > 1 && form.chance(15)).then(|| form.below(buffers.len()));
+        let number = number.filter(|&at| op.tensors().nth(at).is_some_and(|(_, param)| param.promotes));
+        let tensors = buffers.iter().enumerate().filter(|(at, _)| Some(*at) != number);
+        let result = broadcast_shapes(tensors.map(|(_, buffer)| buffer.shape())).expect("they fit one shape");
+        let out = form.chance(30).then(|| form.dense_layout(&result));
+        RandomCall { op, buffers, number, out }
+    }
+
+    /// The operands in order; all numbers are 3.
+    #[must_use]
+    pub fn operands<'a>(&self, buffers: &'a [StridedBuffer]) -> Vec<Operand<'a, StridedBuffer>> {
+        let mut operands = operands(self.op, buffers, Scalar::I64(3));
+        if let Some(at) = self.number {
+            let tensors = self.op.params.iter().enumerate().filter(|(_, param)| param.role == Role::Tensor);
+            let positions: Vec<usize> = tensors.map(|(position, _)| position).collect();
+            operands[positions[at]] = Operand::Scalar(Scalar::I64(3));
+        }
+        operands
+    }
 }

@@ -3,21 +3,22 @@
 //! Guarantees that what runs is the text that NVRTC gets, byte for byte. One library a kernel, kept for the process.
 #![expect(unsafe_code, reason = "loads the library that it has built and calls into it")]
 
+use gems_runtime::compile::SingleFlight;
 use gems_runtime::emit;
 use gems_runtime::error::{Error, ErrorKind, Result};
 use gems_runtime::exec::{Call, SumCall};
 use libloading::Library;
-use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::path::Path;
 use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 /// `launch(arguments, blocks, threads)`.
 type Launch = unsafe extern "C" fn(*mut *mut c_void, u32, u32);
 
 const SHIM: &str = include_str!("../host/shim.h");
 
-static BUILT: Mutex<BTreeMap<String, Arc<Library>>> = Mutex::new(BTreeMap::new());
+static BUILT: SingleFlight<String, Arc<Library>> = SingleFlight::new();
 
 /// A back end for [`gems_runtime::exec::call_on`] that runs the kernel of a plan on the host.
 ///
@@ -50,29 +51,47 @@ fn launch(library: &Library, packed: &mut emit::Packed, blocks: u64, threads: u3
 }
 
 fn library(source: &emit::Source) -> Result<Arc<Library>> {
-    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(library) = built.get(&source.text) {
-        return Ok(library.clone());
-    }
-    let library = Arc::new(build(source)?);
-    built.insert(source.text.clone(), library.clone());
-    Ok(library)
+    BUILT.get_or_build(&source.text, || build(source).map(Arc::new))
+}
+
+/// Options of the compiler: those of its header must be the same.
+const OPTIONS: [&str; 7] =
+    ["-std=c++17", "-O1", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-fno-builtin", "-w"];
+
+fn compiler() -> Command {
+    let mut command = Command::new(std::env::var_os("CXX").unwrap_or_else(|| "c++".into()));
+    command.args(OPTIONS);
+    command
+}
+
+/// The shim as a header, parsed once a process where the compiler can keep what it has parsed.
+fn header() -> Result<&'static Path> {
+    static HEADER: LazyLock<Result<tempfile::TempDir>> = LazyLock::new(|| {
+        let folder = tempfile::tempdir().map_err(failed)?;
+        let header = folder.path().join("shim.h");
+        std::fs::write(&header, SHIM).map_err(failed)?;
+        // A compiler that cannot do this includes the text itself.
+        compiler().args(["-x", "c++-header"]).arg(&header).output().map_err(failed)?;
+        Ok(folder)
+    });
+    HEADER.as_ref().map(tempfile::TempDir::path).map_err(Clone::clone)
 }
 
 fn build(source: &emit::Source) -> Result<Library> {
     let folder = tempfile::tempdir().map_err(failed)?;
     let (unit, object) = (folder.path().join("kernel.cpp"), folder.path().join("kernel.so"));
     let text = format!(
-        "{SHIM}\n{}\nextern \"C\" void gems_launch(void** arguments, unsigned blocks, unsigned threads) {{\n  \
+        "{}\nextern \"C\" void gems_launch(void** arguments, unsigned blocks, unsigned threads) {{\n  \
          launch({}, arguments, blocks, threads, {});\n}}\n",
         source.text,
         source.entry,
         source.text.contains("__syncthreads")
     );
     std::fs::write(&unit, &text).map_err(failed)?;
-    let output = Command::new(std::env::var_os("CXX").unwrap_or_else(|| "c++".into()))
-        .args(["-std=c++17", "-O1", "-shared", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-w"])
-        .args(["-fno-builtin", "-o"])
+    let output = compiler()
+        .args(["-shared", "-include"])
+        .arg(header()?.join("shim.h"))
+        .arg("-o")
         .arg(&object)
         .arg(&unit)
         .output()

@@ -79,6 +79,8 @@ impl Random {
         let mut offset = if self.chance(30) { self.below(4).cast_signed() } else { 0 };
         for axis in 0..own.len() {
             match self.below(10) {
+                // The stride of one element is never walked, however far it reaches.
+                0 if own[axis] == 1 => strides[axis] = isize::MAX / 64,
                 0 => strides[axis] = 0,
                 1 if own[axis] > 0 => {
                     offset += strides[axis] * (own[axis] - 1).cast_signed();
@@ -88,6 +90,32 @@ impl Random {
             }
         }
         Layout::new(&own, &strides, offset).expect("small shapes fit")
+    }
+
+    /// A layout of exactly this shape without overlap: permuted, stepped, reversed, shifted.
+    ///
+    /// # Panics
+    /// The shape is too large for memory.
+    pub fn dense_layout(&mut self, shape: &[usize]) -> Layout {
+        let mut order: Vec<usize> = (0..shape.len()).collect();
+        for i in (1..order.len()).rev() {
+            if self.chance(40) {
+                order.swap(i, self.below(i + 1));
+            }
+        }
+        let mut strides = vec![0isize; shape.len()];
+        let mut run = 1usize;
+        let mut offset = self.below(3).cast_signed();
+        for &axis in order.iter().rev() {
+            let step = if self.chance(15) { 2 } else { 1 };
+            strides[axis] = (run * step).cast_signed();
+            run *= (shape[axis] * step).max(1);
+            if self.chance(10) && shape[axis] > 0 {
+                offset += strides[axis] * (shape[axis] - 1).cast_signed();
+                strides[axis] = -strides[axis];
+            }
+        }
+        Layout::new(shape, &strides, offset).expect("small shapes fit")
     }
 
     /// A host buffer of this layout with random values.

@@ -211,6 +211,15 @@ impl Context {
         self.raw
     }
 
+    /// An error for a status that is no success.
+    pub(super) fn check(&self, status: Status, name: &str) -> Result<()> {
+        self.driver.check(status, name)
+    }
+
+    pub(super) fn functions(&self) -> &'static Functions {
+        self.driver.functions()
+    }
+
     /// Calls the driver with this context current; `name` is the function's name in the driver.
     pub(super) fn call(&self, name: &str, call: impl FnOnce(&Functions) -> Status) -> Result<()> {
         let _entered = self.enter()?;

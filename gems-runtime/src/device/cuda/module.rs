@@ -10,10 +10,14 @@ use std::fmt;
 use std::ptr;
 
 use super::context::Context;
-use super::driver::{Handle, SUCCESS};
+use super::driver::{Functions, Handle, SUCCESS, Status};
 use super::stream::Stream;
 use crate::compile::{Binary, BinaryKind};
 use crate::error::{Error, ErrorKind, Result};
+
+/// Statuses of a driver that wants a context current: not initialized on this thread, invalid or destroyed context, invalid
+/// handle.
+const WANTS_CONTEXT: [Status; 4] = [3, 201, 400, 709];
 
 /// A kernel on one device.
 #[derive(Clone, Copy)]
@@ -141,8 +145,54 @@ impl Function {
         smem_bytes: u32,
         args: &mut [*mut c_void],
     ) -> Result<()> {
-        // SAFETY: the caller promises the same.
+        if stream.context() != self.ctx {
+            return Err(self.elsewhere(stream));
+        }
+        // Function and stream name their context, so the driver needs no current one; where it wants one all the same, it
+        // is asked again. The null stream is that of whichever context is current.
+        if !stream.raw().is_null() {
+            // SAFETY: function and stream are live and of one context; the caller promises the rest.
+            let status = unsafe { self.queue(self.ctx.functions(), stream, grid, block, smem_bytes, args) };
+            if !WANTS_CONTEXT.contains(&status) {
+                return self.ctx.check(status, "cuLaunchKernel");
+            }
+        }
+        // SAFETY: as above.
         unsafe { self.launch_times(stream, grid, block, smem_bytes, args, 1) }
+    }
+
+    fn elsewhere(&self, stream: &Stream) -> Error {
+        let message = format!("{self:?} cannot run on {stream:?}; use a stream of its device");
+        Error::new(ErrorKind::Device, message)
+    }
+
+    /// # Safety
+    /// As [`Function::launch`], on a stream of this function's context.
+    unsafe fn queue(
+        &self,
+        functions: &Functions,
+        stream: &Stream,
+        [grid_x, grid_y, grid_z]: [u32; 3],
+        [block_x, block_y, block_z]: [u32; 3],
+        smem_bytes: u32,
+        args: &mut [*mut c_void],
+    ) -> Status {
+        // SAFETY: passed on.
+        unsafe {
+            (functions.launch_kernel)(
+                self.raw,
+                grid_x,
+                grid_y,
+                grid_z,
+                block_x,
+                block_y,
+                block_z,
+                smem_bytes,
+                stream.raw(),
+                args.as_mut_ptr(),
+                ptr::null_mut(),
+            )
+        }
     }
 
     /// Queues the same launch so many times; the context is made current once.
@@ -162,30 +212,13 @@ impl Function {
         times: usize,
     ) -> Result<()> {
         if stream.context() != self.ctx {
-            let message = format!("{self:?} cannot run on {stream:?}; use a stream of its device");
-            return Err(Error::new(ErrorKind::Device, message));
+            return Err(self.elsewhere(stream));
         }
-        let [grid_x, grid_y, grid_z] = grid;
-        let [block_x, block_y, block_z] = block;
         self.ctx.call("cuLaunchKernel", |functions| {
             let mut status = SUCCESS;
             for _ in 0..times {
                 // SAFETY: function and stream are live and of one context; the caller promises the rest.
-                status = unsafe {
-                    (functions.launch_kernel)(
-                        self.raw,
-                        grid_x,
-                        grid_y,
-                        grid_z,
-                        block_x,
-                        block_y,
-                        block_z,
-                        smem_bytes,
-                        stream.raw(),
-                        args.as_mut_ptr(),
-                        ptr::null_mut(),
-                    )
-                };
+                status = unsafe { self.queue(functions, stream, grid, block, smem_bytes, args) };
                 if status != SUCCESS {
                     break;
                 }
