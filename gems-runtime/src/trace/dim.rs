@@ -29,6 +29,22 @@ impl Dim {
         &self.term
     }
 
+    /// As it is known now, so that what the scope learns later changes nothing.
+    pub(super) fn settled(&self) -> Dim {
+        match &self.scope {
+            None => self.clone(),
+            Some(scope) => {
+                let term = scope.state().resolve(&self.term);
+                Dim::in_scope(term, scope)
+            }
+        }
+    }
+
+    /// Whether both are the same product of the same places of their tables of symbols.
+    pub(super) fn is_same_term(&self, other: &Dim) -> bool {
+        self.term == other.term
+    }
+
     /// The scope of the symbols; none for a number.
     #[must_use]
     pub const fn scope(&self) -> Option<&Scope> {
@@ -192,6 +208,16 @@ impl Start {
     #[must_use]
     pub fn terms(&self) -> &[Dim] {
         &self.terms
+    }
+
+    /// A sum of products.
+    pub(super) fn sum(terms: impl IntoIterator<Item = Dim>) -> Start {
+        terms.into_iter().fold(Start::default(), |start, term| start.moved(term))
+    }
+
+    /// As it is known now.
+    pub(super) fn settled(&self) -> Start {
+        Start::sum(self.terms.iter().map(Dim::settled))
     }
 
     /// Whether it is the same for all sizes.

@@ -4,11 +4,12 @@
 //! element, or comes from a kernel that runs before. Results are rounded as if stored, so joining changes no bit.
 //!
 //! Guarantees: kernels run in an order that keeps every effect; a memory that is read otherwise than it is written
-//! (mirrored, shifted, broadcast) is never read and written in one kernel; ops without effect are left out.
+//! (mirrored, shifted, broadcast) is never read and written in one kernel. Takes graphs without dead ops.
 
 use crate::dtype::{DType, Scalar};
 use crate::op::DeviceFn;
 use crate::plan::{Arg, Node, NodeResult, Program, ProgramInput, ProgramOutput, ValueRef};
+use crate::trace::Options;
 use crate::trace::graph::{ArgValue, Graph, MemoryId, NodeId, Op, Origin, View};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -54,40 +55,20 @@ pub(super) enum KernelInput {
     Number(Scalar),
 }
 
-/// The kernels of a graph, in order; `results` are the views that the function returns.
-pub(super) fn kernels(graph: &Graph, results: &[View], fusion: Fusion) -> Vec<Kernel> {
-    let live = live_ops(graph, results);
-    let mut groups = Groups { graph, results, live: &live, groups: Vec::new() };
-    for &node in &live {
-        groups.place(node, fusion);
+/// The kernels of a graph, in order.
+pub(super) fn kernels(graph: &Graph, options: Options) -> Vec<Kernel> {
+    let mut groups = Groups { graph, groups: Vec::new() };
+    for node in 0..graph.nodes.len() {
+        groups.place(node, options.fusion);
     }
-    groups.inline_cheap_producers(fusion);
+    groups.inline_cheap_producers(options.fusion);
     let order = groups.order();
     order.iter().map(|&group| groups.kernel(group)).collect()
-}
-
-/// The ops whose results are returned, stored in an input, or read by such an op.
-fn live_ops(graph: &Graph, results: &[View]) -> Vec<NodeId> {
-    let is_input = |memory: MemoryId| matches!(graph.memories[memory].origin, Origin::Input(_));
-    let mut wanted: BTreeSet<MemoryId> = results.iter().map(|view| view.memory).collect();
-    let mut live = Vec::new();
-    for (node, op) in graph.nodes.iter().enumerate().rev() {
-        if op.writes().any(|view| is_input(view.memory) || wanted.contains(&view.memory)) {
-            wanted.extend(op.reads().map(|view| view.memory));
-            live.push(node);
-        }
-    }
-    live.reverse();
-    live
 }
 
 /// Sets of ops, each a kernel to be.
 struct Groups<'a> {
     graph: &'a Graph,
-    /// What the function returns.
-    results: &'a [View],
-    /// The ops that have an effect.
-    live: &'a [NodeId],
     groups: Vec<Group>,
 }
 
@@ -216,9 +197,7 @@ impl Groups<'_> {
             let op = self.op(node);
             numbers += op.args.len() - op.reads().count();
             for view in op.reads() {
-                let made_here =
-                    self.graph.writer(view.memory, node).is_some_and(|(writer, _)| ops.contains(&writer));
-                if !made_here && !read.contains(&view) {
+                if self.at_hand(view, node, ops).is_none() && !read.contains(&view) {
                     read.push(view);
                 }
             }
@@ -230,11 +209,9 @@ impl Groups<'_> {
     /// Whether a memory that these ops write is needed beyond them.
     fn leaves(&self, memory: MemoryId, ops: &[NodeId]) -> bool {
         matches!(self.graph.memories[memory].origin, Origin::Input(_))
-            || self.results.iter().any(|view| view.memory == memory)
-            || self
-                .live
-                .iter()
-                .any(|&node| !ops.contains(&node) && self.op(node).reads().any(|view| view.memory == memory))
+            || self.graph.results.iter().any(|view| view.memory == memory)
+            || (0..self.graph.nodes.len())
+                .any(|node| !ops.contains(&node) && self.op(node).reads().any(|view| view.memory == memory))
     }
 
     /// Computes cheap results of smaller sizes again in the kernels that broadcast them, instead of storing them.
@@ -299,6 +276,14 @@ impl Groups<'_> {
             && self.fits(&ops)
     }
 
+    /// Where among these ops the value of a view that a node reads was computed, if it was: element by element.
+    fn at_hand(&self, view: &View, node: NodeId, ops: &[NodeId]) -> Option<ValueRef> {
+        let (writer, output) = self.graph.writer(view.memory, node)?;
+        let position = ops.iter().position(|&op| op == writer)?;
+        let same = self.op(writer).results[output].view == *view;
+        same.then_some(ValueRef::Result { node: position, output })
+    }
+
     /// Whether a result of a node goes to memory: an input's, a returned one, or one that another kernel reads.
     fn is_stored(&self, node: NodeId, group: usize) -> bool {
         (0..self.op(node).results.len()).any(|output| self.result_is_stored(node, output, group))
@@ -306,16 +291,15 @@ impl Groups<'_> {
 
     fn result_is_stored(&self, node: NodeId, output: usize, group: usize) -> bool {
         let memory = self.op(node).results[output].view.memory;
-        let read_elsewhere = self.groups.iter().enumerate().any(|(other, readers)| {
-            other != group
-                && readers.ops.iter().any(|&reader| {
-                    let reads = self.op(reader).reads().any(|view| view.memory == memory);
-                    let computes = readers.ops.contains(&node);
-                    reader > node && reads && !computes
-                })
-        });
+        let is_read = |readers: &Group, reader: NodeId| {
+            let mut views = self.op(reader).reads().filter(|view| view.memory == memory);
+            reader > node && views.any(|view| self.at_hand(view, reader, &readers.ops).is_none())
+        };
+        let mut others = self.groups.iter().enumerate().filter(|(other, _)| *other != group);
+        let read_elsewhere =
+            others.any(|(_, readers)| readers.ops.iter().any(|&reader| is_read(readers, reader)));
         matches!(self.graph.memories[memory].origin, Origin::Input(_))
-            || self.results.iter().any(|view| view.memory == memory)
+            || self.graph.results.iter().any(|view| view.memory == memory)
             || read_elsewhere
     }
 
@@ -352,20 +336,13 @@ impl Groups<'_> {
                 .map(|(arg, param)| {
                     let value = match &arg.value {
                         ArgValue::Number(number) => builder.number(*number, param.name, arg.chain[0]),
-                        ArgValue::View(view) => {
-                            let writer = self.graph.writer(view.memory, node);
-                            match writer.and_then(|(writer, output)| {
-                                let position = ops.iter().position(|&op| op == writer)?;
-                                (self.op(writer).results[output].view == *view)
-                                    .then_some(ValueRef::Result { node: position, output })
-                            }) {
-                                Some(value) => value,
-                                None => {
-                                    let memory = &self.graph.memories[view.memory];
-                                    builder.view(view, &memory.name, memory.meta.dtype)
-                                }
+                        ArgValue::View(view) => match self.at_hand(view, node, ops) {
+                            Some(value) => value,
+                            None => {
+                                let memory = &self.graph.memories[view.memory];
+                                builder.view(view, &memory.name, memory.meta.dtype)
                             }
-                        }
+                        },
                     };
                     Arg { value, chain: arg.chain }
                 })

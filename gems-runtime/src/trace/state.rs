@@ -10,6 +10,7 @@ use super::symbol::{Definition, Origin, Range, Symbol, id};
 use crate::error::{Error, ErrorKind};
 use crate::layout::Place;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
@@ -123,6 +124,12 @@ impl State {
         assume(Monomial::number(range.low), symbol.clone());
         assume(symbol.clone(), Monomial::number(range.high));
         symbol
+    }
+
+    /// A new symbol for what follows from earlier ones, as a graph that is read defines it.
+    pub(super) fn defined(&mut self, definition: Definition) -> Monomial {
+        let (seen, range) = (definition.value(&self.seen), self.range_of(&definition));
+        self.push(Symbol { seen, range, origin: Origin::Derived(definition), equals: None })
     }
 
     fn push(&mut self, symbol: Symbol) -> Monomial {
@@ -254,7 +261,12 @@ impl State {
             _ => return,
         };
         let operand = place.operand.and_then(|operand| self.frame.operands.get(operand).copied());
-        let why = Why { step: place.step, axis: place.axis, operand, op: self.frame.op };
+        let why = Why {
+            step: Cow::Borrowed(place.step),
+            axis: place.axis,
+            operand: operand.map(Cow::Borrowed),
+            op: self.frame.op.map(Cow::Borrowed),
+        };
         if self.policy == Policy::Strict {
             let message = format!(
                 "the trace holds only if {} {} {} ({} and {} in this run), from {why}; give sizes that must agree the same symbol, \
@@ -267,8 +279,13 @@ impl State {
             );
             self.refuse(Error::new(ErrorKind::Guard, message));
         }
-        self.learn(relation, &lhs, &rhs);
-        self.guards.push(Fact { relation, lhs, rhs, why });
+        self.guarded(Fact { relation, lhs, rhs, why });
+    }
+
+    /// Takes a guard for true.
+    pub(super) fn guarded(&mut self, fact: Fact) {
+        self.learn(fact.relation, &fact.lhs, &fact.rhs);
+        self.guards.push(fact);
     }
 
     pub(super) fn refuse(&mut self, error: Error) {
@@ -375,10 +392,7 @@ impl State {
             |symbol: &Symbol| matches!(&symbol.origin, Origin::Derived(known) if known.is_same(&definition));
         let symbol = match self.symbols.iter().position(same) {
             Some(found) => Monomial::symbol(id(found)),
-            None => {
-                let range = self.range_of(&definition);
-                self.push(Symbol { seen, range, origin: Origin::Derived(definition), equals: None })
-            }
+            None => self.defined(definition),
         };
         if seen < 2 {
             self.equals(&symbol, &Monomial::number(seen), place);

@@ -1,0 +1,147 @@
+//! What a function does with inputs of one form: its graph, and the kernels that the graph became.
+
+use crate::buffer::Buffer;
+use crate::buffer::{Meta, StridedBuffer, SymbolicBuffer};
+use crate::emit;
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::Layout;
+use crate::trace::fuse::{self, Kernel};
+use crate::trace::graph::{Graph, View};
+use crate::trace::run::{self, Memories};
+use crate::trace::{Dim, Options, Policy, Recorder, Returned, Scope, Values, explain};
+use smallvec::SmallVec;
+
+/// A traced function of inputs of one form: dtypes, ranks, devices, which sizes are 1, how strides follow from sizes, and
+/// the guards of the trace.
+#[derive(Clone, Debug)]
+pub struct Form {
+    pub(super) graph: Graph,
+    pub(super) options: Options,
+    pub(super) kernels: Vec<Kernel>,
+}
+
+/// Traces a function of any number of inputs and fuses what it did.
+///
+/// # Errors
+/// The function's own; a returned buffer that does not come from the inputs.
+///
+/// # Examples
+/// ```
+/// use gems_ops::prelude::*;
+/// use gems_ops::trace::{Options, trace};
+///
+/// let x = StridedBuffer::from_vec(vec![1.0f32, -2.0], &[2])?;
+/// let form = trace(&[&x], Options::default(), |inputs| relu(&neg(&inputs[0])?))?;
+/// assert_eq!(form.graph().ops().len(), 2);
+/// assert_eq!(form.run(&[&x])?[0].to_vec::<f32>()?, [0.0, 2.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn trace<R: Returned>(
+    inputs: &[&StridedBuffer],
+    options: Options,
+    function: impl FnOnce(Vec<SymbolicBuffer>) -> Result<R>,
+) -> Result<Form> {
+    let scope = Scope::new(Policy::Guard);
+    let recorder = Recorder::default();
+    let mut traced = Vec::new();
+    for (index, input) in inputs.iter().enumerate() {
+        let meta = input.meta();
+        // Where an input lies in its storage changes nothing about the function.
+        let layout = Layout::new(meta.layout.shape(), meta.layout.strides(), 0)?;
+        let name = format!("x{index}");
+        let symbolic = SymbolicBuffer::like_symbolic(&Meta { layout, ..meta.clone() }, &name, &scope)?;
+        traced.push(symbolic.into_input(&recorder, index, &name));
+    }
+    let returned = function(traced)?;
+    let result = |buffer: &SymbolicBuffer| match buffer.traced() {
+        Some(traced) => Ok(View { memory: traced.memory, layout: buffer.meta().layout.clone() }),
+        None => {
+            let message = format!("the returned {buffer} does not come from the inputs, so it has no value");
+            Err(Error::new(ErrorKind::Value, message))
+        }
+    };
+    let results = returned.flatten().into_iter().map(result).collect::<Result<Vec<_>>>()?;
+    let graph = Graph { results, guards: scope.guards()?, ..recorder.snapshot() };
+    let form = Form::new(graph.settled().simplified(), options);
+    debug_assert!(form.graph.verify().is_ok(), "{:?}\n{}", form.graph.verify(), form.graph);
+    Ok(form)
+}
+
+impl Form {
+    /// The kernels of a graph.
+    pub(super) fn new(graph: Graph, options: Options) -> Form {
+        let kernels = fuse::kernels(&graph, options);
+        tracing::debug!("{} ops in {} kernels", graph.ops().len(), kernels.len());
+        Form { graph, options, kernels }
+    }
+
+    /// The graph, without dead and repeated ops.
+    #[must_use]
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The kernels: what was joined, what was not and why, and the guards.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        explain::explain(self)
+    }
+
+    /// Runs the function.
+    ///
+    /// # Errors
+    /// `Guard` if the inputs are of another form; a device that fails.
+    pub fn run(&self, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
+        self.run_for(&self.values(inputs)?, inputs)
+    }
+
+    /// The CUDA C++ of every kernel for inputs of these sizes, as fresh allocations would be aligned.
+    ///
+    /// # Errors
+    /// As [`Form::run`].
+    pub fn cuda_sources(&self, inputs: &[&StridedBuffer]) -> Result<Vec<String>> {
+        let values = self.values(inputs)?;
+        let mut memories = Memories::new(&self.graph, &values, inputs);
+        let plans = self.kernels.iter().map(|kernel| run::plan(kernel, &mut memories));
+        plans.map(|plan| Ok(emit::source(&plan?.spec)?.text)).collect()
+    }
+
+    fn values(&self, inputs: &[&StridedBuffer]) -> Result<Values> {
+        self.bind(inputs).ok_or_else(|| {
+            let given: Vec<String> = inputs.iter().map(|input| format!("{:?}", input.meta())).collect();
+            let message = format!(
+                "the inputs {} are not of the form that was traced; trace the function with inputs like them",
+                given.join(", ")
+            );
+            Error::new(ErrorKind::Guard, message)
+        })
+    }
+
+    /// Runs the kernels; op by op where inputs share memory that is written.
+    pub(super) fn run_for(&self, values: &Values, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
+        let mut memories = Memories::new(&self.graph, values, inputs);
+        if run::inputs_are_entangled(&self.graph, inputs) {
+            run::one_by_one(&self.graph, &mut memories)?;
+        } else {
+            self.kernels.iter().try_for_each(|kernel| run::kernel(kernel, &mut memories))?;
+        }
+        self.graph.results.iter().map(|view| memories.view(view)).collect()
+    }
+
+    /// The sizes of a call whose inputs have this form.
+    pub(super) fn bind(&self, inputs: &[&StridedBuffer]) -> Option<Values> {
+        let metas = || self.graph.inputs().map(|memory| &memory.meta);
+        let same = |(described, actual): (&Meta<Dim>, &&StridedBuffer)| {
+            described.dtype == actual.dtype() && described.device == actual.device()
+        };
+        if !metas().zip(inputs).all(same) {
+            return None;
+        }
+        let described: SmallVec<[&Layout<Dim>; 8]> = metas().map(|meta| &meta.layout).collect();
+        let actual: SmallVec<[&Layout; 8]> = inputs.iter().map(|input| &input.meta().layout).collect();
+        let guards = self.graph.guards();
+        let bindings = guards.bind(&described, &actual)?;
+        guards.check(&bindings).ok()?;
+        Some(guards.values(&bindings))
+    }
+}

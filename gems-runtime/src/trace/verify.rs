@@ -1,0 +1,185 @@
+//! What must be true of a graph.
+//!
+//! 1. Inputs come first, in order; a result's memory belongs to one op, which writes all of it before anything reads it.
+//! 2. An op has its op's number of arguments and results; numbers where its op takes only numbers.
+//! 3. Dtypes: an operand begins in its memory's dtype and ends in the function's; a result the other way round; the op
+//!    takes the dtype that it computes in.
+//! 4. Shapes: results of one op have one shape, to which its operands broadcast; views stay inside their memory.
+//! 5. Devices: operands are where the results are, but for 0-d ones on the host.
+//! 6. Every op has an effect: its result is returned, left in an input, or read before it is overwritten.
+//!
+//! Sizes are compared as terms, and where terms do not tell, as seen in the run that was traced: what holds of views for
+//! all sizes is checked again when the graph runs.
+
+use crate::device::Device;
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::Layout;
+use crate::op::Role;
+use crate::trace::graph::{ArgValue, Graph, NodeId, Op, Origin, View};
+use crate::trace::{Dim, Relation};
+
+impl Graph {
+    /// Checks all of the above.
+    ///
+    /// # Errors
+    /// `Value` that names the first op or memory of which something is not true.
+    pub fn verify(&self) -> Result<()> {
+        self.verify_memories()?;
+        for (node, op) in self.nodes.iter().enumerate() {
+            self.verify_op(node, op).map_err(|error| {
+                let text = format!("op {node} of the graph, `{}`: {error}", op.op.name);
+                Error::new(error.kind(), text)
+            })?;
+        }
+        for view in &self.results {
+            self.verify_view(view, self.nodes.len())?;
+        }
+        let needed = self.needed_ops();
+        match (0..self.nodes.len()).find(|node| !needed.contains(node)) {
+            None => Ok(()),
+            Some(dead) => {
+                let name = self.nodes[dead].op.name;
+                Err(wrong(format!(
+                    "op {dead} of the graph, `{name}`, has no effect; leave it out, as `Graph::simplified` does"
+                )))
+            }
+        }
+    }
+
+    fn verify_memories(&self) -> Result<()> {
+        let mut n_inputs = 0;
+        for (place, memory) in self.memories.iter().enumerate() {
+            match memory.origin {
+                Origin::Input(index) if index == n_inputs && place == n_inputs => n_inputs += 1,
+                Origin::Input(index) => {
+                    return Err(wrong(format!("input {index}, `{}`, is not in its place", memory.name)));
+                }
+                Origin::Result(maker) => {
+                    let made = self.nodes.get(maker).is_some_and(|op| {
+                        op.writes().any(|view| view.memory == place && self.is_whole(view))
+                    });
+                    if !made {
+                        return Err(wrong(format!("`{}` is made by no op", memory.name)));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_op(&self, node: NodeId, op: &Op) -> Result<()> {
+        let def = op.op;
+        if op.args.len() != def.params.len() || op.results.len() != def.outputs.len() {
+            return Err(wrong(format!(
+                "takes {} arguments and gives {} results, not {} and {}",
+                def.params.len(),
+                def.outputs.len(),
+                op.args.len(),
+                op.results.len()
+            )));
+        }
+        if (def.cpu)(op.compute).is_none() {
+            return Err(wrong(format!("does not compute in {}", op.compute)));
+        }
+        let Some(first) = op.writes().next() else { return Err(wrong("has no result")) };
+        for (result, output) in op.results.iter().zip(def.outputs) {
+            let memory = self.verify_write(&result.view, node)?;
+            let ends = [output.ty.resolve(op.compute), memory.meta.dtype];
+            if [result.chain[0], result.chain[2]] != ends {
+                return Err(wrong(format!("`{}` has dtypes {:?}, not {ends:?}", memory.name, result.chain)));
+            }
+            let (shape, expected) = (result.view.layout.shape(), first.layout.shape());
+            if shape.len() != expected.len() || !self.broadcasts(shape, expected, false) {
+                return Err(wrong(format!("its results have shapes {shape:?} and {expected:?}")));
+            }
+        }
+        let device = self.memories[first.memory].meta.device;
+        for (arg, param) in op.args.iter().zip(def.params) {
+            let lane = param.ty.resolve(op.compute);
+            let begin = match &arg.value {
+                ArgValue::Number(_) => lane,
+                ArgValue::View(_) if param.role == Role::Number => {
+                    return Err(wrong(format!("`{}` is a number, not a view", param.name)));
+                }
+                ArgValue::View(view) => {
+                    self.verify_view(view, node)?;
+                    let (meta, shape) = (&self.memories[view.memory].meta, view.layout.shape());
+                    if !self.broadcasts(shape, op.shape(), true) {
+                        return Err(wrong(format!(
+                            "`{}` has shape {shape:?}, which does not broadcast to {:?}",
+                            param.name,
+                            op.shape()
+                        )));
+                    }
+                    if meta.device != device && (meta.device != Device::Cpu || !shape.is_empty()) {
+                        return Err(wrong(format!(
+                            "`{}` is on {}, not on {device}",
+                            param.name, meta.device
+                        )));
+                    }
+                    meta.dtype
+                }
+            };
+            if [arg.chain[0], arg.chain[2]] != [begin, lane] {
+                return Err(wrong(format!(
+                    "`{}` has dtypes {:?}, not {begin} to {lane}",
+                    param.name, arg.chain
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_write(&self, view: &View, node: NodeId) -> Result<&super::graph::Memory> {
+        match self.memories.get(view.memory) {
+            Some(memory) if memory.origin == Origin::Result(node) => Ok(memory),
+            _ => self.verify_view(view, node),
+        }
+    }
+
+    /// A view that a node takes: of a memory that is there by then, within it.
+    fn verify_view(&self, view: &View, node: NodeId) -> Result<&super::graph::Memory> {
+        let memory = self.memories.get(view.memory).ok_or_else(|| wrong("a view of no memory"))?;
+        if matches!(memory.origin, Origin::Result(maker) if maker >= node) {
+            return Err(wrong(format!("`{}` is used before it is made", memory.name)));
+        }
+        let (seen, whole) = (view.layout.seen(), memory.meta.layout.seen());
+        if contains(&whole, &seen) {
+            return Ok(memory);
+        }
+        Err(wrong(format!("{} reaches beyond its memory", self.view_text(view))))
+    }
+
+    /// Whether a shape broadcasts to another one; without `ones`, whether they are equal.
+    fn broadcasts(&self, shape: &[Dim], to: &[Dim], ones: bool) -> bool {
+        let fits = |(size, target): (&Dim, &Dim)| {
+            self.are_equal(size, target) || (ones && size.as_number() == Some(1))
+        };
+        shape.len() <= to.len() && shape.iter().rev().zip(to.iter().rev()).all(fits)
+    }
+
+    /// Whether two sizes are known to be equal, or as seen the same where a guard relates products that are no symbols.
+    fn are_equal(&self, a: &Dim, b: &Dim) -> bool {
+        let products = || {
+            self.guards.iter().any(|guard| {
+                let (lhs, rhs) = guard.dims();
+                let one_symbol = |dim: &Dim| dim.term().as_symbol().is_some();
+                guard.relation() == Relation::Equal && !one_symbol(lhs) && !one_symbol(rhs)
+            })
+        };
+        a == b || (a.seen() == b.seen() && products())
+    }
+}
+
+/// Whether the elements of a view lie between the first and the last one of its memory.
+pub(super) fn contains(whole: &Layout, view: &Layout) -> bool {
+    match (whole.span(), view.span()) {
+        (_, None) => true,
+        (None, Some(_)) => false,
+        (Some((low, high)), Some((first, last))) => low <= first && last <= high,
+    }
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Value, message)
+}
