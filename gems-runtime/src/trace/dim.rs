@@ -40,6 +40,14 @@ impl Dim {
         }
     }
 
+    /// Whether both are known to be equal by all that was found out, not only where that made them one. Asks nothing.
+    pub(super) fn is_known_to_equal(&self, other: &Dim) -> bool {
+        match Scope::common(self, other) {
+            None => self.term == other.term,
+            Some(scope) => scope.state().are_equal(&self.term, &other.term),
+        }
+    }
+
     /// Whether both are the same product of the same places of their tables of symbols.
     pub(super) fn is_same_term(&self, other: &Dim) -> bool {
         self.term == other.term

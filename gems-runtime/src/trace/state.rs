@@ -174,6 +174,12 @@ impl State {
         seen
     }
 
+    /// Whether two terms are known to be equal; asks nothing.
+    pub(super) fn are_equal(&self, a: &Monomial, b: &Monomial) -> bool {
+        let (a, b) = self.normal(a, b);
+        self.possible(&a, &b) == Orders(EQUAL)
+    }
+
     /// Whether the order of two terms is one of these.
     fn ask(&mut self, orders: u8, a: &Monomial, b: &Monomial, place: Place) -> bool {
         let (a, b) = self.normal(a, b);

@@ -8,15 +8,15 @@
 //! 5. Devices: operands are where the results are, but for 0-d ones on the host.
 //! 6. Every op has an effect: its result is returned, left in an input, or read before it is overwritten.
 //!
-//! Sizes are compared as terms, and where terms do not tell, as seen in the run that was traced: what holds of views for
-//! all sizes is checked again when the graph runs.
+//! Sizes are compared by what the guards say of them. Views are looked at as they were in the run that was traced; that
+//! they stay inside their memory is checked again when the graph runs at other sizes.
 
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
 use crate::op::Role;
+use crate::trace::Dim;
 use crate::trace::graph::{ArgValue, Graph, NodeId, Op, Origin, View};
-use crate::trace::{Dim, Relation};
 
 impl Graph {
     /// Checks all of the above.
@@ -89,7 +89,7 @@ impl Graph {
                 return Err(wrong(format!("`{}` has dtypes {:?}, not {ends:?}", memory.name, result.chain)));
             }
             let (shape, expected) = (result.view.layout.shape(), first.layout.shape());
-            if shape.len() != expected.len() || !self.broadcasts(shape, expected, false) {
+            if shape.len() != expected.len() || !broadcasts(shape, expected, false) {
                 return Err(wrong(format!("its results have shapes {shape:?} and {expected:?}")));
             }
         }
@@ -104,7 +104,7 @@ impl Graph {
                 ArgValue::View(view) => {
                     self.verify_view(view, node)?;
                     let (meta, shape) = (&self.memories[view.memory].meta, view.layout.shape());
-                    if !self.broadcasts(shape, op.shape(), true) {
+                    if !broadcasts(shape, op.shape(), true) {
                         return Err(wrong(format!(
                             "`{}` has shape {shape:?}, which does not broadcast to {:?}",
                             param.name,
@@ -149,26 +149,14 @@ impl Graph {
         }
         Err(wrong(format!("{} reaches beyond its memory", self.view_text(view))))
     }
+}
 
-    /// Whether a shape broadcasts to another one; without `ones`, whether they are equal.
-    fn broadcasts(&self, shape: &[Dim], to: &[Dim], ones: bool) -> bool {
-        let fits = |(size, target): (&Dim, &Dim)| {
-            self.are_equal(size, target) || (ones && size.as_number() == Some(1))
-        };
-        shape.len() <= to.len() && shape.iter().rev().zip(to.iter().rev()).all(fits)
-    }
-
-    /// Whether two sizes are known to be equal, or as seen the same where a guard relates products that are no symbols.
-    fn are_equal(&self, a: &Dim, b: &Dim) -> bool {
-        let products = || {
-            self.guards.iter().any(|guard| {
-                let (lhs, rhs) = guard.dims();
-                let one_symbol = |dim: &Dim| dim.term().as_symbol().is_some();
-                guard.relation() == Relation::Equal && !one_symbol(lhs) && !one_symbol(rhs)
-            })
-        };
-        a == b || (a.seen() == b.seen() && products())
-    }
+/// Whether a shape broadcasts to another one; without `ones`, whether they are equal.
+fn broadcasts(shape: &[Dim], to: &[Dim], ones: bool) -> bool {
+    let fits = |(size, target): (&Dim, &Dim)| {
+        size.is_known_to_equal(target) || (ones && size.as_number() == Some(1))
+    };
+    shape.len() <= to.len() && shape.iter().rev().zip(to.iter().rev()).all(fits)
 }
 
 /// Whether the elements of a view lie between the first and the last one of its memory.
