@@ -1,7 +1,6 @@
 //! A traced function as something to call: traced once a form of its inputs, fused, run for any sizes.
 
 use crate::buffer::{Buffer, Meta, StridedBuffer, SymbolicBuffer};
-use crate::emit;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
 use crate::trace::fuse::{self, Kernel};
@@ -157,13 +156,7 @@ where
     pub fn cuda_sources(&self, inputs: [&StridedBuffer; N]) -> Result<Vec<String>> {
         let (form, values) = self.form(&inputs)?;
         let mut memories = Memories::new(&form.graph, &values, &inputs);
-        form.kernels
-            .iter()
-            .map(|kernel| {
-                let plan = run::plan(kernel, &mut memories)?;
-                Ok(emit::source(&plan.spec)?.text)
-            })
-            .collect()
+        form.kernels.iter().map(|kernel| Ok(run::source(kernel, &mut memories)?.text)).collect()
     }
 }
 

@@ -45,17 +45,29 @@ pub enum Origin {
     Result(NodeId),
 }
 
-/// One op.
+/// One step.
 #[derive(Clone, Debug)]
 pub struct Op {
-    /// The op.
-    pub op: &'static OpDef,
-    /// What the type parameter of its function is.
-    pub compute: DType,
+    /// What it computes.
+    pub work: Work,
     /// One a parameter.
     pub args: SmallVec<[OpArg; 4]>,
     /// One a result.
     pub results: SmallVec<[OpResult; 2]>,
+}
+
+/// What a step computes.
+#[derive(Clone, Copy, Debug)]
+pub enum Work {
+    /// A pointwise op.
+    Pointwise {
+        /// The op.
+        op: &'static OpDef,
+        /// What the type parameter of its function is.
+        compute: DType,
+    },
+    /// The sums over the axes along which the result is broadcast to the argument, rounded once to the result's dtype.
+    Sum,
 }
 
 /// An argument of an op.
@@ -117,6 +129,24 @@ impl Graph {
 }
 
 impl Op {
+    /// The name of what it computes.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self.work {
+            Work::Pointwise { op, .. } => op.name,
+            Work::Sum => "sum",
+        }
+    }
+
+    /// The pointwise op; none for a sum.
+    #[must_use]
+    pub const fn pointwise(&self) -> Option<&'static OpDef> {
+        match self.work {
+            Work::Pointwise { op, .. } => Some(op),
+            Work::Sum => None,
+        }
+    }
+
     /// The views that it reads.
     pub fn reads(&self) -> impl Iterator<Item = &View> {
         self.args.iter().filter_map(|arg| match &arg.value {
@@ -155,7 +185,7 @@ impl fmt::Display for Graph {
             for (i, result) in op.results.iter().enumerate() {
                 write!(f, "{}{}", if i == 0 { "" } else { ", " }, ViewText(self, &result.view))?;
             }
-            write!(f, " = {}(", op.op.name)?;
+            write!(f, " = {}(", op.name())?;
             for (i, arg) in op.args.iter().enumerate() {
                 write!(f, "{}", if i == 0 { "" } else { ", " })?;
                 match &arg.value {

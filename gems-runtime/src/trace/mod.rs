@@ -26,7 +26,7 @@ mod symbol;
 pub use compile::{Compiled, Stats, compile, trace_and_run};
 pub use dim::{Dim, Start};
 pub use fuse::Fusion;
-pub use graph::{ArgValue, Graph, Memory, MemoryId, NodeId, Op, OpArg, OpResult, Origin, View};
+pub use graph::{ArgValue, Graph, Memory, MemoryId, NodeId, Op, OpArg, OpResult, Origin, View, Work};
 pub use guard::{Bindings, Guard, Guards, Relation, Values, Why};
 pub(crate) use record::{Recorded, Recorder, Traced};
 pub use returned::Returned;
