@@ -13,7 +13,7 @@ fn graph(function: impl Fn(&SymbolicBuffer, &SymbolicBuffer) -> Result<Vec<Symbo
 }
 
 fn names(graph: &Graph) -> Vec<&'static str> {
-    graph.ops().iter().map(|op| op.op.name).collect()
+    graph.ops().iter().map(|op| op.name()).collect()
 }
 
 #[track_caller]

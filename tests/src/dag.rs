@@ -22,6 +22,7 @@ enum Step {
     Call(&'static OpDef, Vec<Arg>),
     Into(&'static OpDef, Vec<Arg>, usize),
     Cast(usize, DType),
+    Sum(usize, usize),
     Permute(usize, Vec<isize>),
     Slice(usize, isize, isize, isize, usize),
     Flip(usize, isize),
@@ -149,6 +150,7 @@ impl Dag {
                 1 => Step::Unsqueeze(value, axis(random)),
                 _ => Step::Flatten(value),
             },
+            5 if random.chance(30) => Step::Sum(value, random.recent(n)),
             5 => Step::Cast(value, DTYPES[random.below(DTYPES.len())]),
             choice => {
                 let plain = library.is_empty() || random.chance(50);
@@ -205,7 +207,7 @@ impl Dag {
 
 impl Step {
     fn is_op(&self) -> bool {
-        matches!(self, Step::Call(..) | Step::Into(..) | Step::Cast(..))
+        matches!(self, Step::Call(..) | Step::Into(..) | Step::Cast(..) | Step::Sum(..))
     }
 
     /// The value that the step adds; the first one of ops that have several.
@@ -225,6 +227,7 @@ impl Step {
                 Ok(out)
             }
             Step::Cast(x, dtype) => cast(&values[*x], *dtype),
+            Step::Sum(x, like) => values[*x].sum_like(&values[*like]),
             Step::Permute(x, axes) => values[*x].permute(axes),
             Step::Slice(x, axis, start, end, step) => values[*x].slice(*axis, *start, *end, *step),
             Step::Flip(x, axis) => values[*x].flip(&[*axis]),

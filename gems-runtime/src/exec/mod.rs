@@ -15,6 +15,7 @@ mod transfer;
 pub use cuda::copy_to_memory;
 pub(crate) use fused::{Fused, plan_fused, run_fused};
 pub use prepared::Prepared;
+pub(crate) use reduce::sum_into;
 pub use reduce::{SumBackEnd, SumCall, sum_to, sum_to_on};
 
 pub(crate) use transfer::{allocate, read, to_device, write, write_bytes, zero};

@@ -51,14 +51,22 @@ pub fn sum_to_on(
     dtype: DType,
 ) -> Result<StridedBuffer> {
     let like = Meta { dtype, device: from.device(), layout: Layout::contiguous(shape)? };
-    let meta = plan::infer_sum(from.meta(), &like)?;
-    if from.numel() == 0 {
-        return StridedBuffer::zeros(dtype, shape, from.device());
-    }
-    let to = StridedBuffer::allocate(&meta)?;
-    let plan = plan::reduce(from.meta(), &meta);
-    back_end(&SumCall { plan: &plan, from, to: &to }).map_err(|error| error.in_op("sum_to"))?;
+    let to = StridedBuffer::allocate(&plan::infer_sum(from.meta(), &like)?)?;
+    fill(back_end, from, &to)?;
     Ok(to)
+}
+
+/// Fills new memory with the sums over the axes along which it is broadcast to the buffer.
+pub(crate) fn sum_into(from: &StridedBuffer, to: &StridedBuffer) -> Result<()> {
+    fill(launch, from, to)
+}
+
+fn fill(back_end: SumBackEnd, from: &StridedBuffer, to: &StridedBuffer) -> Result<()> {
+    if from.numel() == 0 {
+        return super::zero(to.storage());
+    }
+    let plan = plan::reduce(from.meta(), to.meta());
+    back_end(&SumCall { plan: &plan, from, to }).map_err(|error| error.in_op("sum_to"))
 }
 
 fn launch(call: &SumCall<'_>) -> Result<()> {

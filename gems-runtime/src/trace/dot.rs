@@ -1,6 +1,7 @@
 //! A graph in the language of Graphviz.
 
-use crate::trace::graph::{Graph, Op, Origin};
+use crate::op::ParamDef;
+use crate::trace::graph::{ArgValue, Graph, Op, OpArg, Origin};
 use std::fmt::Write as _;
 
 impl Graph {
@@ -38,16 +39,13 @@ impl Graph {
 
 /// The op with its numbers.
 fn label(op: &Op) -> String {
-    let numbers: Vec<String> = op
-        .args
-        .iter()
-        .zip(op.op.params)
-        .filter_map(|(arg, param)| match &arg.value {
-            super::graph::ArgValue::Number(number) => Some(format!("\n{} = {number}", param.name)),
-            super::graph::ArgValue::View(_) => None,
-        })
-        .collect();
-    format!("{}{}", op.op.name, numbers.concat())
+    let params = op.pointwise().map_or(&[][..], |op| op.params);
+    let number = |(arg, param): (&OpArg, &ParamDef)| match &arg.value {
+        ArgValue::Number(number) => Some(format!("\n{} = {number}", param.name)),
+        ArgValue::View(_) => None,
+    };
+    let numbers: Vec<String> = op.args.iter().zip(params).filter_map(number).collect();
+    format!("{}{}", op.name(), numbers.concat())
 }
 
 fn escaped(text: &str) -> String {

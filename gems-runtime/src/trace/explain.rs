@@ -12,11 +12,11 @@ pub(super) fn explain(form: &Form) -> String {
     let _ = writeln!(text, "{} ops in {} kernels", graph.nodes.len(), form.kernels.len());
     for (position, kernel) in form.kernels.iter().enumerate() {
         let shape = kernel.ops.last().map(|&node| graph.nodes[node].shape()).unwrap_or_default();
-        let _ = writeln!(text, "\nkernel {position}: {} over {shape:?}", kernel.program.name);
+        let _ = writeln!(text, "\nkernel {position}: {} over {shape:?}", kernel.name());
         for &node in &kernel.ops {
             let again =
                 if kernel.recomputed.contains(&node) { ", again: cheaper than storing it" } else { "" };
-            let _ = writeln!(text, "  {}{again}", graph.nodes[node].op.name);
+            let _ = writeln!(text, "  {}{again}", graph.nodes[node].name());
         }
         for input in &kernel.inputs {
             if let KernelInput::View(view) = input {

@@ -2,7 +2,6 @@
 
 use crate::buffer::Buffer;
 use crate::buffer::{Meta, StridedBuffer, SymbolicBuffer};
-use crate::emit;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
 use crate::trace::fuse::{self, Kernel};
@@ -102,8 +101,7 @@ impl Form {
     pub fn cuda_sources(&self, inputs: &[&StridedBuffer]) -> Result<Vec<String>> {
         let values = self.values(inputs)?;
         let mut memories = Memories::new(&self.graph, &values, inputs);
-        let plans = self.kernels.iter().map(|kernel| run::plan(kernel, &mut memories));
-        plans.map(|plan| Ok(emit::source(&plan?.spec)?.text)).collect()
+        self.kernels.iter().map(|kernel| Ok(run::source(kernel, &mut memories)?.text)).collect()
     }
 
     fn values(&self, inputs: &[&StridedBuffer]) -> Result<Values> {

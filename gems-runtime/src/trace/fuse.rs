@@ -1,6 +1,6 @@
 //! Which ops of a graph run in one kernel.
 //!
-//! Ops join a kernel that computes over the same sizes, if the result of every op it depends on is at hand element by
+//! Sums over axes are kernels of their own. Other ops join a kernel that computes over the same sizes, if the result of every op it depends on is at hand element by
 //! element, or comes from a kernel that runs before. Results are rounded as if stored, so joining changes no bit.
 //!
 //! Guarantees: kernels run in an order that keeps every effect; a memory that is read otherwise than it is written
@@ -10,7 +10,7 @@ use crate::dtype::{DType, Scalar};
 use crate::op::DeviceFn;
 use crate::plan::{Arg, Node, NodeResult, Program, ProgramInput, ProgramOutput, ValueRef};
 use crate::trace::Options;
-use crate::trace::graph::{ArgValue, Graph, MemoryId, NodeId, Op, Origin, View};
+use crate::trace::graph::{ArgValue, Graph, MemoryId, NodeId, Op, Origin, View, Work};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ const MOST_OPS: usize = 48;
 /// One kernel of a graph.
 #[derive(Clone, Debug)]
 pub(super) struct Kernel {
-    pub(super) program: Arc<Program>,
+    pub(super) body: KernelBody,
     /// One an input of the program.
     pub(super) inputs: Vec<KernelInput>,
     /// One an output of the program.
@@ -45,6 +45,24 @@ pub(super) struct Kernel {
     pub(super) ops: Vec<NodeId>,
     /// Those of them that another kernel computes too.
     pub(super) recomputed: Vec<NodeId>,
+}
+
+/// What a kernel computes.
+#[derive(Clone, Debug)]
+pub(super) enum KernelBody {
+    /// Pointwise ops.
+    Program(Arc<Program>),
+    /// The sums of its only input over the axes along which its only output is broadcast.
+    Sum,
+}
+
+impl Kernel {
+    pub(super) fn name(&self) -> &str {
+        match &self.body {
+            KernelBody::Program(program) => &program.name,
+            KernelBody::Sum => "sum",
+        }
+    }
 }
 
 /// An input of a kernel.
@@ -157,8 +175,12 @@ impl Groups<'_> {
             };
             let dependencies: BTreeSet<NodeId> =
                 self.groups[own].ops.iter().flat_map(|&op| self.dependencies(op)).collect();
-            group.ops.iter().any(|op| dependencies.contains(op))
-                || !reads(&group.ops).is_disjoint(&reads(&self.groups[own].ops))
+            let (theirs, ours) = (reads(&group.ops), reads(&self.groups[own].ops));
+            // What reads nothing is a number in every element, which any kernel of these sizes can store.
+            theirs.is_empty()
+                || ours.is_empty()
+                || group.ops.iter().any(|op| dependencies.contains(op))
+                || !theirs.is_disjoint(&ours)
         };
         (0..self.groups.len())
             .rev()
@@ -175,7 +197,9 @@ impl Groups<'_> {
         let device =
             |op: NodeId| self.op(op).writes().next().map(|view| self.graph.memories[view.memory].meta.device);
         let pairs = || first.ops.iter().flat_map(|&x| second.ops.iter().map(move |&y| (x.min(y), x.max(y))));
-        device(x) == device(y)
+        let is_sum = |&op: &NodeId| self.op(op).pointwise().is_none();
+        !first.ops.iter().chain(&second.ops).any(is_sum)
+            && device(x) == device(y)
             && pairs().all(|(earlier, later)| self.aligned(earlier, later))
             && !self.passes_outside(a, b)
             && !self.passes_outside(b, a)
@@ -269,7 +293,9 @@ impl Groups<'_> {
         });
         let mut ops = self.groups[group].ops.clone();
         ops.push(node);
-        is_cheap(op.op.device)
+        let is_pointwise = |&node: &NodeId| self.op(node).pointwise().is_some();
+        op.pointwise().is_some_and(|op| is_cheap(op.device))
+            && ops.iter().all(is_pointwise)
             && written_once
             && op.reads().all(|view| never_written(view.memory))
             && ops.len() <= MOST_OPS
@@ -326,13 +352,19 @@ impl Groups<'_> {
     /// The kernel of a group.
     fn kernel(&self, group: usize) -> Kernel {
         let Group { ops, recomputed } = &self.groups[group];
+        if let &[only] = ops.as_slice()
+            && self.op(only).pointwise().is_none()
+        {
+            return self.sum(only);
+        }
         let mut builder = Builder::default();
         for &node in ops {
             let op = self.op(node);
+            let Work::Pointwise { op: def, compute } = op.work else { continue };
             let args = op
                 .args
                 .iter()
-                .zip(op.op.params)
+                .zip(def.params)
                 .map(|(arg, param)| {
                     let value = match &arg.value {
                         ArgValue::Number(number) => builder.number(*number, param.name, arg.chain[0]),
@@ -355,7 +387,7 @@ impl Groups<'_> {
                     chain: result.chain,
                 })
                 .collect();
-            builder.nodes.push(Node { op: op.op, compute: op.compute, args, results });
+            builder.nodes.push(Node { op: def, compute, args, results });
         }
         let mut outputs = Vec::new();
         for (position, &node) in ops.iter().enumerate().filter(|(_, node)| !recomputed.contains(node)) {
@@ -372,13 +404,25 @@ impl Groups<'_> {
             }
         }
         let name = match ops.as_slice() {
-            [only] => self.op(*only).op.name.to_owned(),
-            [.., last] => format!("fused_{}_{}", ops.len(), self.op(*last).op.name),
+            [only] => self.op(*only).name().to_owned(),
+            [.., last] => format!("fused_{}_{}", ops.len(), self.op(*last).name()),
             [] => String::new(),
         };
         let Builder { inputs, sources, nodes, outputs: program_outputs } = builder;
-        let program = Arc::new(Program { name, inputs, nodes, outputs: program_outputs });
-        Kernel { program, inputs: sources, outputs, ops: ops.clone(), recomputed: recomputed.clone() }
+        let body = KernelBody::Program(Arc::new(Program { name, inputs, nodes, outputs: program_outputs }));
+        Kernel { body, inputs: sources, outputs, ops: ops.clone(), recomputed: recomputed.clone() }
+    }
+
+    /// The kernel of a sum.
+    fn sum(&self, node: NodeId) -> Kernel {
+        let op = self.op(node);
+        Kernel {
+            body: KernelBody::Sum,
+            inputs: op.reads().cloned().map(KernelInput::View).collect(),
+            outputs: op.writes().cloned().collect(),
+            ops: vec![node],
+            recomputed: Vec::new(),
+        }
     }
 }
 

@@ -48,17 +48,29 @@ pub enum Origin {
     Result(NodeId),
 }
 
-/// One op.
+/// One step.
 #[derive(Clone, Debug)]
 pub struct Op {
-    /// The op.
-    pub op: &'static OpDef,
-    /// What the type parameter of its function is.
-    pub compute: DType,
+    /// What it computes.
+    pub work: Work,
     /// One a parameter.
     pub args: SmallVec<[OpArg; 4]>,
     /// One a result.
     pub results: SmallVec<[OpResult; 2]>,
+}
+
+/// What a step computes.
+#[derive(Clone, Copy, Debug)]
+pub enum Work {
+    /// A pointwise op.
+    Pointwise {
+        /// The op.
+        op: &'static OpDef,
+        /// What the type parameter of its function is.
+        compute: DType,
+    },
+    /// The sums over the axes along which the result is broadcast to the argument, rounded once to the result's dtype.
+    Sum,
 }
 
 /// An argument of an op.
@@ -166,6 +178,24 @@ impl Graph {
 }
 
 impl Op {
+    /// The name of what it computes.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self.work {
+            Work::Pointwise { op, .. } => op.name,
+            Work::Sum => "sum",
+        }
+    }
+
+    /// The pointwise op; none for a sum.
+    #[must_use]
+    pub const fn pointwise(&self) -> Option<&'static OpDef> {
+        match self.work {
+            Work::Pointwise { op, .. } => Some(op),
+            Work::Sum => None,
+        }
+    }
+
     /// The views that it reads.
     pub fn reads(&self) -> impl Iterator<Item = &View> {
         self.args.iter().filter_map(|arg| match &arg.value {
@@ -206,15 +236,25 @@ impl PartialEq for Graph {
         let arg = |a: &OpArg, b: &OpArg| a.chain == b.chain && a.value.is_same(&b.value, same_view);
         let result = |a: &OpResult, b: &OpResult| a.chain == b.chain && same_view(&a.view, &b.view);
         let op = |a: &Op, b: &Op| {
-            std::ptr::eq(a.op, b.op)
-                && a.compute == b.compute
-                && all(&a.args, &b.args, arg)
-                && all(&a.results, &b.results, result)
+            a.work.is_same(b.work) && all(&a.args, &b.args, arg) && all(&a.results, &b.results, result)
         };
         all(&self.memories, &other.memories, memory)
             && all(&self.nodes, &other.nodes, op)
             && all(&self.results, &other.results, same_view)
             && self.guards.is_same(&other.guards)
+    }
+}
+
+impl Work {
+    /// Whether both compute the same.
+    pub(super) fn is_same(self, other: Work) -> bool {
+        match (self, other) {
+            (Work::Sum, Work::Sum) => true,
+            (Work::Pointwise { op: a, compute: c }, Work::Pointwise { op: b, compute: d }) => {
+                std::ptr::eq(a, b) && c == d
+            }
+            _ => false,
+        }
     }
 }
 

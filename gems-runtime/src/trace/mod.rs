@@ -35,7 +35,7 @@ pub use compile::{Compiled, Options, Stats, compile};
 pub use dim::{Dim, Start};
 pub use form::{Form, trace};
 pub use fuse::Fusion;
-pub use graph::{ArgValue, Graph, Memory, MemoryId, NodeId, Op, OpArg, OpResult, Origin, View};
+pub use graph::{ArgValue, Graph, Memory, MemoryId, NodeId, Op, OpArg, OpResult, Origin, View, Work};
 pub use guard::{Bindings, Guard, Guards, Relation, Values, Why};
 pub(crate) use record::{Recorded, Recorder, Traced};
 pub use returned::Returned;

@@ -5,17 +5,17 @@
 //! one that a text was written with.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::op::{DeviceFn, OpDef, Piece, VjpDef};
+use crate::op::{BUILTIN, DeviceFn, OpDef, Piece, VjpDef};
 use std::collections::BTreeMap;
 
 /// Ops that a graph may name.
 pub(super) struct Ops(BTreeMap<&'static str, Vec<&'static OpDef>>);
 
 impl Ops {
-    /// These ops, their complex forms and their derivatives.
+    /// These ops and those of gradients, with their complex forms and their derivatives.
     pub(super) fn new(ops: impl IntoIterator<Item = &'static OpDef>) -> Ops {
         let mut known = Ops(BTreeMap::new());
-        ops.into_iter().for_each(|op| known.add(op));
+        ops.into_iter().chain(BUILTIN.iter()).for_each(|op| known.add(op));
         known
     }
 

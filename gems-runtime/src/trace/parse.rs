@@ -15,10 +15,10 @@ use crate::dtype::{DType, Scalar};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{Layout, contiguous_strides};
 use crate::op::OpDef;
-use crate::trace::graph::{ArgValue, Graph, Memory, Op, OpArg, OpResult, Origin, View};
+use crate::trace::graph::{ArgValue, Graph, Memory, Op, OpArg, OpResult, Origin, View, Work};
 use crate::trace::{Dim, Policy, Scope, Start};
 use num_complex::Complex;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -207,6 +207,13 @@ impl Reader<'_> {
             }
         }
         line.expect("=")?;
+        if line.eats_word("sum") {
+            let view = self.view(line)?;
+            let dtype = self.graph.memories[view.memory].meta.dtype;
+            let args = smallvec![OpArg { value: ArgValue::View(view), chain: [dtype; 3] }];
+            self.graph.nodes.push(Op { work: Work::Sum, args, results });
+            return Ok(());
+        }
         let name = line.op_name()?;
         let op = self.named.get(name).copied().map_or_else(|| self.ops.named(name), Ok)?;
         line.expect("(")?;
@@ -240,7 +247,7 @@ impl Reader<'_> {
         for (result, output) in results.iter_mut().zip(op.outputs) {
             result.chain[0] = output.ty.resolve(compute);
         }
-        self.graph.nodes.push(Op { op, compute, args, results });
+        self.graph.nodes.push(Op { work: Work::Pointwise { op, compute }, args, results });
         Ok(())
     }
 

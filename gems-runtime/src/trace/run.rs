@@ -6,15 +6,17 @@
 use crate::buffer::{Buffer, Meta, StridedBuffer};
 use crate::device::Device;
 use crate::dtype::Scalar;
+use crate::emit::{self, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exec::{self, Fused};
 use crate::layout::{self, Layout, Overlap, Region};
 use crate::op::Operand;
-use crate::plan::Plan;
-use crate::trace::fuse::{Kernel, KernelInput};
-use crate::trace::graph::{ArgValue, Graph, MemoryId, Op, Origin, View};
+use crate::plan::{self, Program};
+use crate::trace::fuse::{Kernel, KernelBody, KernelInput};
+use crate::trace::graph::{ArgValue, Graph, MemoryId, Op, Origin, View, Work};
 use crate::trace::{Dim, Values};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// The memories of one run.
 pub(super) struct Memories<'a> {
@@ -103,9 +105,9 @@ impl Operands {
         Ok(operands)
     }
 
-    fn fused<'a>(&'a self, kernel: &'a Kernel) -> Fused<'a> {
+    fn fused<'a>(&'a self, program: &'a Arc<Program>) -> Fused<'a> {
         Fused {
-            program: &kernel.program,
+            program,
             buffers: &self.buffers,
             numbers: &self.numbers,
             outputs: &self.outputs,
@@ -117,6 +119,10 @@ impl Operands {
 /// Runs a kernel. An op that reads what it writes at other elements, or writes elements twice, is a kernel of its own
 /// and runs as an eager call does, with that call's checks and copies.
 pub(super) fn kernel(kernel: &Kernel, memories: &mut Memories<'_>) -> Result<()> {
+    let program = match &kernel.body {
+        KernelBody::Program(program) => program,
+        KernelBody::Sum => return sum(kernel, memories, exec::sum_into),
+    };
     let operands = Operands::new(kernel, memories)?;
     let twice = operands.outputs.iter().any(|output| layout::has_internal_overlap(&output.meta().layout));
     match kernel.ops.as_slice() {
@@ -126,14 +132,37 @@ pub(super) fn kernel(kernel: &Kernel, memories: &mut Memories<'_>) -> Result<()>
                 "elements of a buffer that is written in place share memory; give one without overlap";
             Err(Error::new(ErrorKind::Overlap, message))
         }
-        _ => exec::run_fused(&operands.fused(kernel)),
+        _ => exec::run_fused(&operands.fused(program)),
     }
 }
 
-/// The plan of a kernel.
-pub(super) fn plan(kernel: &Kernel, memories: &mut Memories<'_>) -> Result<Plan> {
-    let operands = Operands::new(kernel, memories)?;
-    exec::plan_fused(&operands.fused(kernel))
+/// Does something with the operand and the result of a sum.
+fn sum<T>(
+    kernel: &Kernel,
+    memories: &mut Memories<'_>,
+    act: impl FnOnce(&StridedBuffer, &StridedBuffer) -> Result<T>,
+) -> Result<T> {
+    match (kernel.inputs.as_slice(), kernel.outputs.as_slice()) {
+        ([KernelInput::View(from)], [to]) => {
+            let (from, to) = (memories.view(from)?, memories.view(to)?);
+            plan::infer_sum(from.meta(), to.meta())?;
+            act(&from, &to)
+        }
+        _ => Err(missing()),
+    }
+}
+
+/// The CUDA C++ of a kernel.
+pub(super) fn source(kernel: &Kernel, memories: &mut Memories<'_>) -> Result<Source> {
+    match &kernel.body {
+        KernelBody::Program(program) => {
+            let operands = Operands::new(kernel, memories)?;
+            emit::source(&exec::plan_fused(&operands.fused(program))?.spec)
+        }
+        KernelBody::Sum => {
+            sum(kernel, memories, |from, to| emit::sum_source(&plan::reduce(from.meta(), to.meta()).spec))
+        }
+    }
 }
 
 fn region(buffer: &StridedBuffer) -> Region<'_> {
@@ -177,6 +206,12 @@ fn one(op: &Op, memories: &mut Memories<'_>) -> Result<()> {
         .collect();
     let mut outputs =
         op.writes().map(|view| memories.view(view)).collect::<Result<SmallVec<[StridedBuffer; 2]>>>()?;
-    let mut outputs: SmallVec<[&mut StridedBuffer; 2]> = outputs.iter_mut().collect();
-    StridedBuffer::call_out(op.op, &operands, &mut outputs)
+    match (op.work, operands.as_slice(), outputs.as_mut_slice()) {
+        (Work::Pointwise { op, .. }, operands, outputs) => {
+            let mut outputs: SmallVec<[&mut StridedBuffer; 2]> = outputs.iter_mut().collect();
+            StridedBuffer::call_out(op, operands, &mut outputs)
+        }
+        (Work::Sum, [Operand::Buffer(from)], [to]) => exec::sum_into(from, to),
+        (Work::Sum, ..) => Err(missing()),
+    }
 }

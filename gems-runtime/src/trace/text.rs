@@ -15,7 +15,8 @@
 //! A size has the value seen in the run that was traced. A name alone is all of a memory; another view of it has shape,
 //! strides and, unless it begins with the memory, the sum that is its start. Behind `in` stands what the function's type
 //! parameter is. Where an operand is converted to a common dtype that is not its own, or a result is rounded to one that
-//! is not stored, it is written `x0 as f32`. The last lines say which formulas the ops had.
+//! is not stored, it is written `x0 as f32`. `sum x` is the sums of a view over the axes along which the
+//! result is broadcast to it. The last lines say which formulas the ops had.
 //!
 //! Guarantees: the same graph gives the same text, and [`Graph::parse`] gives an equal graph back.
 
@@ -28,7 +29,7 @@ use crate::device::Device;
 use crate::dtype::{DType, Scalar};
 use crate::layout::{Layout, contiguous_strides};
 use crate::op::OpDef;
-use crate::trace::graph::{ArgValue, Graph, Op, Origin, View, all};
+use crate::trace::graph::{ArgValue, Graph, Op, Origin, View, Work, all};
 use crate::trace::{Dim, Start};
 use std::fmt;
 
@@ -82,7 +83,7 @@ impl Graph {
     /// The ops in the order of their first use, with names that tell them apart: the second `neg` is `neg.2`.
     fn op_names(&self) -> Vec<(String, &'static OpDef)> {
         let mut names: Vec<(String, &'static OpDef)> = Vec::new();
-        for op in self.nodes.iter().map(|node| node.op) {
+        for op in self.nodes.iter().filter_map(Op::pointwise) {
             if !names.iter().any(|(_, known)| std::ptr::eq(*known, op)) {
                 let same_name = names.iter().filter(|(_, known)| known.name == op.name).count();
                 let name = op.name.to_owned();
@@ -136,7 +137,15 @@ impl fmt::Display for OpText<'_> {
             }
             as_dtype(f, result.chain[1], result.chain[2])?;
         }
-        let name = names.iter().find(|(_, known)| std::ptr::eq(*known, op.op)).map_or("", |(name, _)| name);
+        let compute = match op.work {
+            Work::Sum => {
+                let summed = op.reads().next().map(|view| graph.view_text(view));
+                return write!(f, " = sum {}", summed.unwrap_or_default());
+            }
+            Work::Pointwise { compute, .. } => compute,
+        };
+        let is_this = |known: &OpDef| op.pointwise().is_some_and(|op| std::ptr::eq(known, op));
+        let name = names.iter().find(|(_, known)| is_this(known)).map_or("", |(name, _)| name);
         write!(f, " = {name}(")?;
         for (i, arg) in op.args.iter().enumerate() {
             f.write_str(separator(i))?;
@@ -146,7 +155,7 @@ impl fmt::Display for OpText<'_> {
             }
             as_dtype(f, arg.chain[1], arg.chain[0])?;
         }
-        write!(f, ") in {}", op.compute)
+        write!(f, ") in {compute}")
     }
 }
 

@@ -12,11 +12,12 @@
 //! they stay inside their memory is checked again when the graph runs at other sizes.
 
 use crate::device::Device;
+use crate::dtype::{Category, DType};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::Layout;
-use crate::op::Role;
+use crate::layout::{Layout, contiguous_strides};
+use crate::op::{OpDef, Role};
 use crate::trace::Dim;
-use crate::trace::graph::{ArgValue, Graph, NodeId, Op, Origin, View};
+use crate::trace::graph::{ArgValue, Graph, Memory, NodeId, Op, Origin, View, Work, all};
 
 impl Graph {
     /// Checks all of the above.
@@ -26,8 +27,12 @@ impl Graph {
     pub fn verify(&self) -> Result<()> {
         self.verify_memories()?;
         for (node, op) in self.nodes.iter().enumerate() {
-            self.verify_op(node, op).map_err(|error| {
-                let text = format!("op {node} of the graph, `{}`: {error}", op.op.name);
+            let verified = match op.work {
+                Work::Pointwise { op: def, compute } => self.verify_pointwise(node, op, def, compute),
+                Work::Sum => self.verify_sum(node, op),
+            };
+            verified.map_err(|error| {
+                let text = format!("op {node} of the graph, `{}`: {error}", op.name());
                 Error::new(error.kind(), text)
             })?;
         }
@@ -38,7 +43,7 @@ impl Graph {
         match (0..self.nodes.len()).find(|node| !needed.contains(node)) {
             None => Ok(()),
             Some(dead) => {
-                let name = self.nodes[dead].op.name;
+                let name = self.nodes[dead].name();
                 Err(wrong(format!(
                     "op {dead} of the graph, `{name}`, has no effect; leave it out, as `Graph::simplified` does"
                 )))
@@ -67,8 +72,33 @@ impl Graph {
         Ok(())
     }
 
-    fn verify_op(&self, node: NodeId, op: &Op) -> Result<()> {
-        let def = op.op;
+    fn verify_sum(&self, node: NodeId, op: &Op) -> Result<()> {
+        let ([arg], [result]) = (op.args.as_slice(), op.results.as_slice()) else {
+            return Err(wrong("a sum has one argument and one result"));
+        };
+        let ArgValue::View(view) = &arg.value else { return Err(wrong("a sum is of a view")) };
+        let from = &self.verify_view(view, node)?.meta;
+        let to = &self.memories[result.view.memory];
+        let layout = &to.meta.layout;
+        let same_place = to.origin == Origin::Result(node) && to.meta.device == from.device;
+        let summable = |dtype: DType| dtype.category() >= Category::Float;
+        if !same_place || !all(layout.strides(), &contiguous_strides(layout.shape()), Dim::is_same_term) {
+            return Err(wrong("the result of a sum is a new contiguous memory on the same device"));
+        }
+        if [arg.chain, result.chain] != [[from.dtype; 3], [to.meta.dtype; 3]]
+            || !summable(from.dtype)
+            || !summable(to.meta.dtype)
+        {
+            return Err(wrong(format!("sums of {} are not kept in {}", from.dtype, to.meta.dtype)));
+        }
+        if broadcasts(layout.shape(), view.layout.shape(), true) {
+            return Ok(());
+        }
+        let (from, to) = (view.layout.shape(), layout.shape());
+        Err(wrong(format!("{to:?} does not broadcast to {from:?}")))
+    }
+
+    fn verify_pointwise(&self, node: NodeId, op: &Op, def: &'static OpDef, compute: DType) -> Result<()> {
         if op.args.len() != def.params.len() || op.results.len() != def.outputs.len() {
             return Err(wrong(format!(
                 "takes {} arguments and gives {} results, not {} and {}",
@@ -78,13 +108,13 @@ impl Graph {
                 op.results.len()
             )));
         }
-        if (def.cpu)(op.compute).is_none() {
-            return Err(wrong(format!("does not compute in {}", op.compute)));
+        if (def.cpu)(compute).is_none() {
+            return Err(wrong(format!("does not compute in {}", compute)));
         }
         let Some(first) = op.writes().next() else { return Err(wrong("has no result")) };
         for (result, output) in op.results.iter().zip(def.outputs) {
             let memory = self.verify_write(&result.view, node)?;
-            let ends = [output.ty.resolve(op.compute), memory.meta.dtype];
+            let ends = [output.ty.resolve(compute), memory.meta.dtype];
             if [result.chain[0], result.chain[2]] != ends {
                 return Err(wrong(format!("`{}` has dtypes {:?}, not {ends:?}", memory.name, result.chain)));
             }
@@ -95,7 +125,7 @@ impl Graph {
         }
         let device = self.memories[first.memory].meta.device;
         for (arg, param) in op.args.iter().zip(def.params) {
-            let lane = param.ty.resolve(op.compute);
+            let lane = param.ty.resolve(compute);
             let begin = match &arg.value {
                 ArgValue::Number(_) => lane,
                 ArgValue::View(_) if param.role == Role::Number => {
@@ -130,7 +160,7 @@ impl Graph {
         Ok(())
     }
 
-    fn verify_write(&self, view: &View, node: NodeId) -> Result<&super::graph::Memory> {
+    fn verify_write(&self, view: &View, node: NodeId) -> Result<&Memory> {
         match self.memories.get(view.memory) {
             Some(memory) if memory.origin == Origin::Result(node) => Ok(memory),
             _ => self.verify_view(view, node),
@@ -138,7 +168,7 @@ impl Graph {
     }
 
     /// A view that a node takes: of a memory that is there by then, within it.
-    fn verify_view(&self, view: &View, node: NodeId) -> Result<&super::graph::Memory> {
+    fn verify_view(&self, view: &View, node: NodeId) -> Result<&Memory> {
         let memory = self.memories.get(view.memory).ok_or_else(|| wrong("a view of no memory"))?;
         if matches!(memory.origin, Origin::Result(maker) if maker >= node) {
             return Err(wrong(format!("`{}` is used before it is made", memory.name)));
