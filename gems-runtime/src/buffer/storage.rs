@@ -110,9 +110,12 @@ impl Storage {
         }
     }
 
-    /// The device memory, if it is on a CUDA device.
+    /// The device memory, if it is on a CUDA device: for work of one's own on it, which says so by
+    /// [`before_read`](crate::device::cuda::DeviceMemory::before_read) and
+    /// [`before_write`](crate::device::cuda::DeviceMemory::before_write).
     #[cfg(feature = "cuda")]
-    pub(crate) fn as_cuda(&self) -> Option<&crate::device::cuda::DeviceMemory> {
+    #[must_use]
+    pub fn as_cuda(&self) -> Option<&crate::device::cuda::DeviceMemory> {
         match &*self.0 {
             Memory::Host(_) => None,
             Memory::Cuda(memory) => Some(memory),

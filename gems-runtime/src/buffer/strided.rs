@@ -188,6 +188,12 @@ impl StridedBuffer {
         self.storage.address().wrapping_add_signed(offset)
     }
 
+    /// Pointer to the element with all indices 0, if it is on the host. Whoever uses it holds the memory's lock.
+    pub(crate) fn host_pointer(&self) -> Option<*mut u8> {
+        let offset = self.meta.layout.offset() * self.meta.dtype.size().cast_signed();
+        Some(self.storage.as_host()?.pointer().wrapping_offset(offset))
+    }
+
     /// The elements in row-major order; waits for the device.
     ///
     /// # Errors

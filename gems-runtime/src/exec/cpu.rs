@@ -45,7 +45,8 @@ fn walk(call: &Call<'_>, body: &Loop, args: &LaunchArgs, skipped: usize) {
     let spec = &call.plan.spec;
     let begin = |buffer: &StridedBuffer, strides: &[isize]| {
         let step = strides.last().copied().unwrap_or(0) * skipped.cast_signed();
-        buffer.address().wrapping_add_signed((step * buffer.dtype().size().cast_signed()) as i64)
+        let first = buffer.host_pointer().unwrap_or(std::ptr::null_mut());
+        first.wrapping_offset(step * buffer.dtype().size().cast_signed())
     };
     let sources = call.inputs.iter().enumerate().map(|(i, buffer)| {
         let input = spec.inputs[i];
@@ -53,7 +54,7 @@ fn walk(call: &Call<'_>, body: &Loop, args: &LaunchArgs, skipped: usize) {
         match buffer {
             Some(buffer) => {
                 let chain = [input.stored, input.joined, input.lane];
-                Source::new(begin(buffer, strides) as *const u8, strides, chain)
+                Source::new(begin(buffer, strides), strides, chain)
             }
             None => Source::value(call.values[i].as_ptr(), input.lane),
         }
@@ -61,7 +62,7 @@ fn walk(call: &Call<'_>, body: &Loop, args: &LaunchArgs, skipped: usize) {
     let sinks = call.outputs.iter().enumerate().map(|(j, buffer)| {
         let output = spec.outputs[j];
         let strides = &args.output_strides[j];
-        Sink::new(begin(buffer, strides) as *mut u8, strides, [output.lane, output.result, output.stored])
+        Sink::new(begin(buffer, strides), strides, [output.lane, output.result, output.stored])
     });
     let walk = Walk { body, args, sources: sources.collect(), sinks: sinks.collect() };
 
@@ -231,10 +232,12 @@ impl Walk<'_> {
     /// Computes the elements `start..end`; there is a chunk for each operand and a spare one.
     fn range_with(&self, chunks: &mut [Chunk], start: usize, end: usize) {
         let mut scratch = self.body.scratch();
-        let (of_sources, of_sinks) = chunks.split_at_mut(self.sources.len());
-        let (of_sinks, spare) = of_sinks.split_at_mut(self.sinks.len());
-        let Some(spare) = spare.first_mut() else { return };
-        for (source, chunk) in self.sources.iter().zip(of_sources.iter_mut()).filter(|(s, _)| s.constant) {
+        // Each chunk is reached by one pointer from here to the end.
+        let chunks: SmallVec<[*mut u8; 12]> = chunks.iter_mut().map(|chunk| chunk.0.as_mut_ptr()).collect();
+        let (of_sources, of_sinks) = chunks.split_at(self.sources.len());
+        let (of_sinks, spare) = of_sinks.split_at(self.sinks.len());
+        let Some(&spare) = spare.first() else { return };
+        for (source, &chunk) in self.sources.iter().zip(of_sources).filter(|(s, _)| s.constant) {
             // SAFETY: a constant operand has one element at its pointer; the chunk holds CHUNK elements.
             unsafe { fill(source, source.pointer, 0, chunk, spare, 0, CHUNK.min(end - start)) };
         }
@@ -249,26 +252,26 @@ impl Walk<'_> {
             let n = if single { run.min(CHUNK).min(end - at) } else { CHUNK.min(end - at) };
             inputs.clear();
             outputs.clear();
-            for (s, (source, chunk)) in self.sources.iter().zip(of_sources.iter_mut()).enumerate() {
+            for (s, (source, &chunk)) in self.sources.iter().zip(of_sources).enumerate() {
                 let stride = source.strides.last().copied().unwrap_or(0);
                 let direct = single && source.in_place && stride == source.size.cast_signed();
                 if direct && !source.constant {
                     inputs.push(cursor.source(self, s).cast_mut());
                 } else {
-                    inputs.push(chunk.0.as_mut_ptr());
+                    inputs.push(chunk);
                 }
             }
-            for (s, (sink, chunk)) in self.sinks.iter().zip(of_sinks.iter_mut()).enumerate() {
+            for (s, (sink, &chunk)) in self.sinks.iter().zip(of_sinks).enumerate() {
                 let stride = sink.strides.last().copied().unwrap_or(0);
                 let direct = single && sink.in_place && (stride == sink.size.cast_signed() || n == 1);
-                outputs.push(if direct { cursor.sink(self, s) } else { chunk.0.as_mut_ptr() });
+                outputs.push(if direct { cursor.sink(self, s) } else { chunk });
             }
             let mut ahead = cursor.clone();
             let mut done = 0;
             while done < n {
                 let part = ahead.run_left().min(n - done);
-                for (s, (source, chunk)) in self.sources.iter().zip(of_sources.iter_mut()).enumerate() {
-                    if !source.constant && inputs[s] == chunk.0.as_mut_ptr() {
+                for (s, (source, &chunk)) in self.sources.iter().zip(of_sources).enumerate() {
+                    if !source.constant && inputs[s] == chunk {
                         let stride = source.strides.last().copied().unwrap_or(0);
                         // SAFETY: the cursor walks the plan's axes, whose elements all lie in the operand's memory;
                         // done + part ≤ CHUNK.
@@ -285,8 +288,8 @@ impl Walk<'_> {
             let mut done = 0;
             while done < n {
                 let part = behind.run_left().min(n - done);
-                for (s, (sink, chunk)) in self.sinks.iter().zip(of_sinks.iter_mut()).enumerate() {
-                    if outputs[s] == chunk.0.as_mut_ptr() {
+                for (s, (sink, &chunk)) in self.sinks.iter().zip(of_sinks).enumerate() {
+                    if outputs[s] == chunk {
                         let stride = sink.strides.last().copied().unwrap_or(0);
                         // SAFETY: as for the inputs; this task alone writes these elements.
                         unsafe { drain(sink, behind.sink(self, s), stride, chunk, spare, done, part) };
@@ -304,25 +307,26 @@ impl Walk<'_> {
 /// Gathers `n` elements into the chunk, from its element `from` on.
 ///
 /// # Safety
-/// `pointer` and `stride` (bytes) reach `n` elements of the source; `from + n ≤ CHUNK`.
+/// `pointer` and `stride` (bytes) reach `n` elements of the source; `from + n ≤ CHUNK`; `chunk` and `spare` are chunks
+/// that nothing else uses.
 unsafe fn fill(
     source: &Source,
     pointer: *const u8,
     stride: isize,
-    chunk: &mut Chunk,
-    spare: &mut Chunk,
+    chunk: *mut u8,
+    spare: *mut u8,
     from: usize,
     n: usize,
 ) {
-    let target = chunk.0[from * source.size..].as_mut_ptr();
+    let target = chunk.wrapping_add(from * source.size);
     match source.then {
         // SAFETY: the caller vouches for the source; the chunk has room for n elements of at most 16 bytes.
         None => unsafe { (source.gather)(pointer, stride, target, n) },
         Some(convert) => {
             // SAFETY: as above, into the spare chunk.
-            unsafe { (source.gather)(pointer, stride, spare.0.as_mut_ptr(), n) };
+            unsafe { (source.gather)(pointer, stride, spare, n) };
             // SAFETY: the spare chunk holds n elements now.
-            unsafe { convert(spare.0.as_ptr(), target, n) };
+            unsafe { convert(spare, target, n) };
         }
     }
 }
@@ -330,25 +334,26 @@ unsafe fn fill(
 /// Scatters `n` elements of the chunk, from its element `from` on.
 ///
 /// # Safety
-/// `pointer` and `stride` (bytes) reach `n` elements of the sink; `from + n ≤ CHUNK`.
+/// `pointer` and `stride` (bytes) reach `n` elements of the sink; `from + n ≤ CHUNK`; `chunk` and `spare` are chunks
+/// that nothing else uses.
 unsafe fn drain(
     sink: &Sink,
     pointer: *mut u8,
     stride: isize,
-    chunk: &Chunk,
-    spare: &mut Chunk,
+    chunk: *const u8,
+    spare: *mut u8,
     from: usize,
     n: usize,
 ) {
-    let values = chunk.0[from * sink.size..].as_ptr();
+    let values = chunk.wrapping_add(from * sink.size);
     match sink.first {
         // SAFETY: the caller vouches for the sink; the chunk holds n elements.
         None => unsafe { (sink.scatter)(values, pointer, stride, n) },
         Some(convert) => {
             // SAFETY: both chunks hold n elements of at most 16 bytes.
-            unsafe { convert(values, spare.0.as_mut_ptr(), n) };
+            unsafe { convert(values, spare, n) };
             // SAFETY: as above.
-            unsafe { (sink.scatter)(spare.0.as_ptr(), pointer, stride, n) };
+            unsafe { (sink.scatter)(spare, pointer, stride, n) };
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The CUDA back end: the plan's kernel, found or compiled, and one launch on the device's stream.
+//! The CUDA back end: the plan's kernel, found or compiled, and one launch on the current stream.
 #![expect(unsafe_code, reason = "launches kernels on raw device memory")]
 
 use super::{Call, SumCall};
 use crate::buffer::{Storage, StridedBuffer};
 use crate::compile::{self, SingleFlight};
 use crate::device::Device;
-use crate::device::cuda::{Context, DeviceMemory, Function, Stream};
+use crate::device::cuda::{Context, Current, DeviceMemory, Function, Stream};
 use crate::emit::{self, Packed, Parameter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::policy::{self, Machine};
@@ -23,16 +23,16 @@ static SUMS: SingleFlight<(u32, ReduceSpec), Function> = SingleFlight::new();
 /// Runs a planned call on device memory; the host does not wait.
 pub(super) fn run(call: &Call<'_>, ordinal: u32) -> Result<()> {
     let ctx = Context::get(ordinal)?;
-    let stream = ctx.default_stream()?;
+    let stream = ctx.current_stream()?;
     let spec = &call.plan.spec;
     let function = KERNELS.get_or_build(&(ordinal, spec.clone()), || load(ctx, spec))?;
-    order(call, stream)?;
+    order(call, &stream)?;
     let mut packed = call.pack();
     let mut arguments = packed.pointers();
     let (grid, block) = shape(call.plan);
     // SAFETY: the arguments are packed for this very spec; the plan keeps every access inside the operands, whose
     // memory goes back to the allocator in stream order behind this launch.
-    unsafe { function.launch(stream, grid, block, 0, &mut arguments) }
+    unsafe { function.launch(&stream, grid, block, 0, &mut arguments) }
 }
 
 /// Orders the stream behind earlier uses of all operands.
@@ -55,6 +55,7 @@ fn shape(plan: &Plan) -> ([u32; 3], [u32; 3]) {
 #[derive(Debug)]
 pub(super) struct Launch {
     function: Function,
+    /// The default stream of the device.
     stream: &'static Stream,
     packed: Packed,
     parameters: SmallVec<[Parameter; 12]>,
@@ -82,12 +83,13 @@ impl Launch {
 
     /// Memory for an output, without looking up the device.
     pub(super) fn allocate(&self, bytes: usize) -> Result<Storage> {
-        Ok(Storage::cuda(DeviceMemory::alloc(bytes, self.stream)?))
+        Ok(Storage::cuda(DeviceMemory::alloc(bytes, &Current::or(self.stream))?))
     }
 
     /// Launches with the addresses and numbers of a call of the same plan.
     pub(super) fn run(&self, call: &Call<'_>) -> Result<()> {
-        order(call, self.stream)?;
+        let stream = Current::or(self.stream);
+        order(call, &stream)?;
         let mut packed = self.packed.copied();
         for (position, parameter) in self.parameters.iter().enumerate() {
             match *parameter {
@@ -102,7 +104,7 @@ impl Launch {
         }
         let mut arguments = packed.pointers();
         // SAFETY: as in `run`; what is packed differs from the planned call in addresses and numbers only.
-        unsafe { self.function.launch(self.stream, self.grid, self.block, 0, &mut arguments) }
+        unsafe { self.function.launch(&stream, self.grid, self.block, 0, &mut arguments) }
     }
 }
 
@@ -169,25 +171,25 @@ fn memory(storage: &Storage) -> Result<&DeviceMemory> {
 /// Memory of unspecified content.
 pub(super) fn allocate(ordinal: u32, bytes: usize) -> Result<Storage> {
     let ctx = Context::get(ordinal)?;
-    Ok(Storage::cuda(DeviceMemory::alloc(bytes, ctx.default_stream()?)?))
+    Ok(Storage::cuda(DeviceMemory::alloc(bytes, &*ctx.current_stream()?)?))
 }
 
 /// Copies host bytes into device memory, from byte `at` on, and waits.
 pub(super) fn upload(storage: &Storage, at: usize, bytes: &[u8]) -> Result<()> {
     let memory = memory(storage)?;
-    memory.copy_from_host(at, bytes, memory.context().default_stream()?)
+    memory.copy_from_host(at, bytes, &*memory.context().current_stream()?)
 }
 
 /// Copies device memory from byte `at` on to the host, and waits.
 pub(super) fn download(storage: &Storage, at: usize, bytes: &mut [u8]) -> Result<()> {
     let memory = memory(storage)?;
-    memory.copy_to_host(at, bytes, memory.context().default_stream()?)
+    memory.copy_to_host(at, bytes, &*memory.context().current_stream()?)
 }
 
 /// Copies a range of device memory to the start of another.
 pub(super) fn copy(from: &Storage, range: Range<usize>, to: &Storage) -> Result<()> {
     let (source, target) = (memory(from)?, memory(to)?);
-    target.copy_from(0, source, range.start, range.len(), target.context().default_stream()?)
+    target.copy_from(0, source, range.start, range.len(), &*target.context().current_stream()?)
 }
 
 /// Queues the driver's copy of a buffer's memory into another: for measuring.
@@ -196,31 +198,31 @@ pub(super) fn copy(from: &Storage, range: Range<usize>, to: &Storage) -> Result<
 /// Host memory; a target that is too small; the driver fails.
 pub fn copy_to_memory(from: &StridedBuffer, to: &DeviceMemory) -> Result<()> {
     let source = memory(from.storage())?;
-    to.copy_from(0, source, 0, source.bytes(), to.context().default_stream()?)
+    to.copy_from(0, source, 0, source.bytes(), &*to.context().current_stream()?)
 }
 
 /// Sets device memory to zeros.
 pub(super) fn zero(storage: &Storage) -> Result<()> {
     let memory = memory(storage)?;
-    memory.set_bytes(0, memory.bytes(), 0, memory.context().default_stream()?)
+    memory.set_bytes(0, memory.bytes(), 0, &*memory.context().current_stream()?)
 }
 
 /// Runs a planned sum on device memory; the host does not wait.
 pub(super) fn sum(call: &SumCall<'_>, ordinal: u32) -> Result<()> {
     let ctx = Context::get(ordinal)?;
-    let stream = ctx.default_stream()?;
+    let stream = ctx.current_stream()?;
     let spec = &call.plan.spec;
     let function = SUMS.get_or_build(&(ordinal, *spec), || {
         let source = emit::sum_source(spec)?;
         let binary = compile::binary(&source.text, &source.entry, ctx.arch())?;
         Function::load(ctx, &binary, &source.entry)
     })?;
-    memory(call.from.storage())?.before_read(stream)?;
-    memory(call.to.storage())?.before_write(stream)?;
+    memory(call.from.storage())?.before_read(&stream)?;
+    memory(call.to.storage())?.before_write(&stream)?;
     let mut packed = emit::pack_sum(call.plan, call.from.address(), call.to.address());
     let mut arguments = packed.pointers();
     let blocks = u32::try_from(call.plan.blocks()).unwrap_or(u32::MAX);
     // SAFETY: the arguments are packed for this very spec; the plan keeps every access inside the operands, whose
     // memory goes back to the allocator in stream order behind this launch.
-    unsafe { function.launch(stream, [blocks, 1, 1], [spec.threads, 1, 1], 0, &mut arguments) }
+    unsafe { function.launch(&stream, [blocks, 1, 1], [spec.threads, 1, 1], 0, &mut arguments) }
 }

@@ -84,16 +84,12 @@ fn run(call: &SumCall<'_>) -> Result<()> {
     let (Some(source), Some(target)) = (call.from.storage().as_host(), call.to.storage().as_host()) else {
         return Ok(());
     };
+    let (Some(from), Some(to)) = (call.from.host_pointer(), call.to.host_pointer()) else { return Ok(()) };
     // The result is new memory, so the two locks are never the same one.
     let _shared = source.lock.read().unwrap_or_else(PoisonError::into_inner);
     let _exclusive = target.lock.write().unwrap_or_else(PoisonError::into_inner);
     let spec = &call.plan.spec;
-    let sums = Sums {
-        call,
-        from: call.from.address() as *const u8,
-        to: call.to.address() as *mut u8,
-        gather: dtype::gather(spec.from, spec.accumulator()),
-    };
+    let sums = Sums { call, from, to, gather: dtype::gather(spec.from, spec.accumulator()) };
     let Reduction { results, count, .. } = *call.plan;
     let threads = if rayon::current_thread_index().is_some() { 1 } else { rayon::current_num_threads() };
     let tasks = (results.saturating_mul(count) / GRAIN).clamp(1, threads * 4).min(results.max(1));

@@ -11,7 +11,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::allocator::{Allocator, MemoryStats};
 use super::driver::{Driver, Functions, Handle, Status};
-use super::stream::{Event, Stream, Timing};
+use super::stream::{Current, Event, Stream, Timing};
 use crate::compile::{Arch, SingleFlight};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -153,6 +153,12 @@ impl Context {
         // Of two threads that come here at the same time, one stream wins and the other is destroyed unused.
         let stream = Stream::new(self)?;
         Ok(self.default_stream.get_or_init(|| stream))
+    }
+
+    /// The stream on which calls of this thread run: that of the innermost [`Stream::scope`] of this device, or the
+    /// default stream.
+    pub(crate) fn current_stream(&'static self) -> Result<Current> {
+        Ok(Current::or(self.default_stream()?))
     }
 
     /// Waits until all work on the device is done, also that of other libraries.

@@ -72,6 +72,7 @@ impl DeviceMemory {
     ///
     /// # Safety
     /// `address` is `bytes` of memory that kernels on the stream's device can access, valid as long as `owner` lives.
+    /// Kernels may also read, and drop, the rest of the 16-byte lines at its ends: the driver's allocations have those.
     /// The owner may free it in the order of `stream`, but not before its uses there are done.
     pub unsafe fn borrowed(
         address: u64,

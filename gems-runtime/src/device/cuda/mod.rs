@@ -11,6 +11,8 @@
 //! [`DeviceMemory::before_write`] are called with the stream of each piece of work that uses it, and order that stream
 //! behind earlier uses on other streams. On the home stream alone they cost one atomic load.
 //!
+//! Calls of ops run on the device's default stream, or on that of a [`Stream::scope`].
+//!
 //! # Graph capture
 //!
 //! Launches, copies on the device and allocations may be captured, on streams of ours and on borrowed ones. Memory that
@@ -36,6 +38,7 @@ pub use context::{Context, Properties};
 pub use driver::Driver;
 pub use memory::DeviceMemory;
 pub use module::{Function, Resources};
+pub(crate) use stream::Current;
 pub use stream::{Event, Stream, Timing};
 
 /// Number of CUDA devices; 0 if the driver sees none.

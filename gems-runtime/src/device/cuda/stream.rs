@@ -7,8 +7,10 @@
 #![expect(unsafe_code, reason = "calls the driver")]
 
 use std::any::Any;
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::fmt;
+use std::ops::Deref;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -38,6 +40,57 @@ pub(super) struct Inner {
     watched: AtomicBool,
     /// Memory whose last use was on this stream.
     pub(super) free: Mutex<FreeLists>,
+}
+
+thread_local! {
+    /// Whether a [`Stream::scope`] is open on this thread: what each call asks, without touching the list.
+    static IN_SCOPE: Cell<bool> = const { Cell::new(false) };
+    /// The streams of the open scopes, innermost last.
+    static SCOPES: RefCell<Vec<Stream>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The stream on which calls of a thread are queued.
+#[derive(Debug)]
+pub(crate) enum Current {
+    /// The one of the context.
+    Default(&'static Stream),
+    /// That of a scope.
+    Scoped(Stream),
+}
+
+impl Deref for Current {
+    type Target = Stream;
+
+    fn deref(&self) -> &Stream {
+        match self {
+            Current::Default(stream) => stream,
+            Current::Scoped(stream) => stream,
+        }
+    }
+}
+
+impl Current {
+    /// The stream of the innermost scope of this thread on the context of `default`, or `default`.
+    pub(crate) fn or(default: &'static Stream) -> Current {
+        if !IN_SCOPE.get() {
+            return Current::Default(default);
+        }
+        let is_here = |stream: &&Stream| stream.context() == default.context();
+        let scoped = SCOPES.with_borrow(|scopes| scopes.iter().rev().find(is_here).cloned());
+        scoped.map_or(Current::Default(default), Current::Scoped)
+    }
+}
+
+/// Ends a scope, also when the thread unwinds.
+struct ScopeEnd;
+
+impl Drop for ScopeEnd {
+    fn drop(&mut self) {
+        let (ended, open) = SCOPES.with_borrow_mut(|scopes| (scopes.pop(), !scopes.is_empty()));
+        IN_SCOPE.set(open);
+        // Outside the borrow: its end may run code of the stream's owner.
+        drop(ended);
+    }
 }
 
 /// A capture in progress on a stream.
@@ -122,6 +175,19 @@ impl Stream {
         }));
         ctx.allocator.register(&stream.0);
         stream
+    }
+
+    /// Runs `f` and queues on this stream what it does on this thread for the stream's device: calls of ops, new
+    /// buffers, copies. Scopes nest; the innermost one of a device counts. Without one it is the device's
+    /// [default stream](Context::default_stream).
+    ///
+    /// Work of other streams on the same buffers is waited for by the device, never by the host, so a scope changes no
+    /// result.
+    pub fn scope<R>(&self, f: impl FnOnce() -> R) -> R {
+        SCOPES.with_borrow_mut(|scopes| scopes.push(self.clone()));
+        IN_SCOPE.set(true);
+        let _end = ScopeEnd;
+        f()
     }
 
     /// The context of the stream.

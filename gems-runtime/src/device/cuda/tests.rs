@@ -375,3 +375,21 @@ fn memory_of_another_device_is_copied_as_a_peer() {
     assert!(log.iter().any(|call| call.starts_with(&format!("wait {} for", number(&stream)))), "{log:?}");
     assert_eq!(to.copy_from_host(0, &[0], &far).unwrap_err().kind(), ErrorKind::Device);
 }
+
+#[test]
+fn the_innermost_scope_of_a_device_names_the_stream_of_calls() {
+    let ctx = context(PLENTY);
+    let [a, b] = streams(ctx);
+    let default = ctx.default_stream().unwrap();
+    let current = || (*ctx.current_stream().unwrap()).clone();
+    assert_eq!(&current(), default);
+    let seen = a.scope(|| [current(), b.scope(current), current()]);
+    assert_eq!(seen, [a.clone(), b.clone(), a.clone()]);
+    // A scope of another device counts there alone, and a panic ends its scope.
+    let [elsewhere] = streams(context(PLENTY));
+    assert_eq!(a.scope(|| elsewhere.scope(current)), a);
+    let panicked =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| a.scope(|| panic!("to be caught"))));
+    assert!(panicked.is_err());
+    assert_eq!(&current(), default);
+}
