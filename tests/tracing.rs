@@ -133,6 +133,42 @@ fn writing_in_place_shows_in_the_input_and_in_later_reads() {
 }
 
 #[test]
+fn calls_of_known_layouts_give_the_same_whatever_memory_is_shared() {
+    let f = compile(|[mut x, y]: [SymbolicBuffer; 2]| {
+        add::inplace(&mut x, &y)?;
+        let row = x.narrow(0, 1, 2)?;
+        Ok((mul(&row, &y.narrow(0, 0, 2)?)?, x.flip(&[0])?))
+    });
+    let eager = |x: &mut StridedBuffer, y: &StridedBuffer| -> Result<(StridedBuffer, StridedBuffer)> {
+        add::inplace(x, y)?;
+        let row = x.narrow(0, 1, 2)?;
+        Ok((mul(&row, &y.narrow(0, 0, 2)?)?, x.flip(&[0])?))
+    };
+    let mut values = Random::new(8);
+    for turn in 0..12 {
+        let memory = random(&mut values, DType::F32, &[12]);
+        // Apart, the same, and with one element more or less between the two.
+        let at = [0, 4, 8, 3][turn % 4];
+        let views = |memory: &StridedBuffer| {
+            let [x, y] = [4, at].map(|start| memory.narrow(0, start, 4).unwrap());
+            (x, y)
+        };
+        let other = copy(&memory).unwrap();
+        let ((x, y), (mut eager_x, eager_y)) = (views(&memory), views(&other));
+        match (eager(&mut eager_x, &eager_y), f.call([&x, &y])) {
+            (Ok(expected), Ok(got)) => {
+                same(&expected.0, &got.0);
+                same(&expected.1, &got.1);
+            }
+            (Err(expected), Err(got)) => assert_eq!(expected.kind(), got.kind()),
+            (expected, got) => panic!("turn {turn}: {expected:?} but {got:?}"),
+        }
+        same(&other, &memory);
+    }
+    assert_eq!((f.stats().traces, f.stats().hits, f.stats().unfused), (1, 11, 6));
+}
+
+#[test]
 fn a_mirrored_read_of_what_is_written_is_not_fused() {
     let f = compile(|[mut x]: [SymbolicBuffer; 1]| {
         let mirrored = copy(&x.flip(&[0])?)?;

@@ -6,17 +6,21 @@ mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod fused;
+mod planned;
 mod prepared;
 mod ready;
 mod reduce;
+mod replay;
+mod table;
 mod transfer;
 
 #[cfg(feature = "cuda")]
 pub use cuda::copy_to_memory;
 pub(crate) use fused::{Fused, plan_fused, run_fused};
 pub use prepared::Prepared;
-pub(crate) use reduce::sum_into;
 pub use reduce::{SumBackEnd, SumCall, sum_to, sum_to_on};
+pub(crate) use reduce::{plan_sum, sum_into};
+pub(crate) use replay::{Place, Replay, Step, Work, replay, replay_key};
 
 pub(crate) use transfer::{allocate, read, to_device, write, write_bytes, zero};
 
@@ -42,7 +46,7 @@ pub(crate) fn call(
     operands: &[Operand<'_, StridedBuffer>],
     dtype: Option<DType>,
 ) -> Result<SmallVec<[StridedBuffer; 2]>> {
-    let key = ready::Key::of(op, operands, dtype, &[]);
+    let key = ready::key(op, operands, dtype, &[]);
     let result = match key.as_ref().and_then(|key| ready::call(key, operands)) {
         Some(result) => result,
         None => call_first(launch, op, operands, dtype, key.as_ref()),
@@ -69,7 +73,7 @@ fn call_first(
     op: &'static OpDef,
     operands: &[Operand<'_, StridedBuffer>],
     dtype: Option<DType>,
-    key: Option<&ready::Key>,
+    key: Option<&table::Key>,
 ) -> Result<SmallVec<[StridedBuffer; 2]>> {
     let arguments = plan::arguments(operands);
     let op = op.form(&arguments);
@@ -87,13 +91,13 @@ fn call_first(
 
 /// Keeps the plan of a call for the next one of its kind.
 fn keep(
-    key: Option<&ready::Key>,
+    key: Option<&table::Key>,
     operands: &[Operand<'_, StridedBuffer>],
     plan: Option<Plan>,
     outputs: &[&StridedBuffer],
 ) {
     if let (Some(key), Some(plan)) = (key, plan)
-        && let Some(ready) = ready::Ready::new(key, operands, plan, outputs)
+        && let Some(ready) = ready::Ready::new(operands, plan, outputs)
     {
         ready::keep(ready, key);
     }
@@ -107,7 +111,7 @@ pub(crate) fn call_out(
 ) -> Result<()> {
     let result = {
         let given: SmallVec<[&StridedBuffer; 2]> = outputs.iter().map(|output| &**output).collect();
-        let key = ready::Key::of(op, operands, None, &given);
+        let key = ready::key(op, operands, None, &given);
         let done = key.as_ref().and_then(|key| ready::call_out(key, operands, &given));
         done.ok_or(key)
     };
@@ -137,7 +141,7 @@ fn call_out_first(
     op: &'static OpDef,
     operands: &[Operand<'_, StridedBuffer>],
     outputs: &mut [&mut StridedBuffer],
-    mut key: Option<&ready::Key>,
+    mut key: Option<&table::Key>,
 ) -> Result<()> {
     let arguments = plan::arguments(operands);
     let op = op.form(&arguments);

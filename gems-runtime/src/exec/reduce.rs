@@ -61,6 +61,11 @@ pub(crate) fn sum_into(from: &StridedBuffer, to: &StridedBuffer) -> Result<()> {
     fill(launch, from, to)
 }
 
+/// The plan of [`sum_into`]; `None` if there is nothing to sum.
+pub(crate) fn plan_sum(from: &StridedBuffer, to: &StridedBuffer) -> Option<Reduction> {
+    (from.numel() > 0).then(|| plan::reduce(from.meta(), to.meta()))
+}
+
 fn fill(back_end: SumBackEnd, from: &StridedBuffer, to: &StridedBuffer) -> Result<()> {
     if from.numel() == 0 {
         return super::zero(to.storage());
@@ -69,7 +74,7 @@ fn fill(back_end: SumBackEnd, from: &StridedBuffer, to: &StridedBuffer) -> Resul
     back_end(&SumCall { plan: &plan, from, to }).map_err(|error| error.in_op("sum_to"))
 }
 
-fn launch(call: &SumCall<'_>) -> Result<()> {
+pub(super) fn launch(call: &SumCall<'_>) -> Result<()> {
     match call.to.device() {
         Device::Cpu => run(call),
         #[cfg(feature = "cuda")]

@@ -2,11 +2,12 @@
 
 use crate::buffer::{StridedBuffer, SymbolicBuffer};
 use crate::error::{Error, ErrorKind, Result};
+use crate::trace::forms::Forms;
 use crate::trace::{Form, Fusion, Graph, Returned, Values, form, run};
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
 /// Makes a function of buffers one that is traced and fused.
 ///
@@ -24,7 +25,7 @@ where
     Compiled {
         function,
         options: Options::default(),
-        forms: RwLock::default(),
+        forms: Forms::default(),
         counts: Counts::default(),
         returned: PhantomData,
     }
@@ -34,7 +35,7 @@ where
 pub struct Compiled<const N: usize, R, F> {
     function: F,
     options: Options,
-    forms: RwLock<Vec<Arc<Form>>>,
+    forms: Forms,
     counts: Counts,
     returned: PhantomData<fn() -> R>,
 }
@@ -72,7 +73,7 @@ where
     /// The same function with ops joined or not; forms traced so far are forgotten.
     #[must_use]
     pub fn with_fusion(self, fusion: Fusion) -> Self {
-        Compiled { options: Options { fusion }, forms: RwLock::default(), ..self }
+        Compiled { options: Options { fusion }, forms: Forms::default(), ..self }
     }
 
     /// Calls the function.
@@ -80,32 +81,30 @@ where
     /// # Errors
     /// The function's own; a returned buffer that does not come from the inputs; a device that fails.
     pub fn call(&self, inputs: [&StridedBuffer; N]) -> Result<R::Real> {
+        if let Some(results) = self.forms.replay(&inputs) {
+            self.counts.hits.fetch_add(1, Ordering::Relaxed);
+            return R::rebuild(results?.into_iter());
+        }
         let (form, values) = self.form(&inputs)?;
         if run::inputs_are_entangled(&form.graph, &inputs) {
             self.counts.unfused.fetch_add(1, Ordering::Relaxed);
         }
-        R::rebuild(form.run_for(&values, &inputs)?)
+        R::rebuild(self.forms.run(&form, &values, &inputs)?.into_iter())
     }
 
     /// The form of these inputs with the sizes of the call, traced if it is new.
     fn form(&self, inputs: &[&StridedBuffer; N]) -> Result<(Arc<Form>, Values)> {
-        if let Some(found) = self.find(inputs) {
+        if let Some(found) = self.forms.find(inputs) {
             self.counts.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(found);
         }
         self.counts.traces.fetch_add(1, Ordering::Relaxed);
-        let form = Arc::new(self.trace(inputs)?);
-        self.forms.write().unwrap_or_else(PoisonError::into_inner).push(form);
-        self.find(inputs).ok_or_else(|| {
+        self.forms.add(self.trace(inputs)?);
+        self.forms.find(inputs).ok_or_else(|| {
             let message =
                 "the guards of a trace do not hold for the inputs that were traced; this is a fault of gems";
             Error::new(ErrorKind::Guard, message)
         })
-    }
-
-    fn find(&self, inputs: &[&StridedBuffer; N]) -> Option<(Arc<Form>, Values)> {
-        let forms = self.forms.read().unwrap_or_else(PoisonError::into_inner);
-        forms.iter().find_map(|form| form.bind(inputs).map(|values| (form.clone(), values)))
     }
 
     fn trace(&self, inputs: &[&StridedBuffer; N]) -> Result<Form> {
@@ -153,7 +152,6 @@ where
 
 impl<const N: usize, R, F> fmt::Debug for Compiled<N, R, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let forms = self.forms.read().unwrap_or_else(PoisonError::into_inner);
-        write!(f, "a compiled function of {N} inputs, traced for {} forms", forms.len())
+        write!(f, "a compiled function of {N} inputs, traced for {} forms", self.forms.count())
     }
 }

@@ -6,17 +6,21 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
 use crate::trace::fuse::{self, Kernel};
 use crate::trace::graph::{Graph, View};
-use crate::trace::run::{self, Memories};
+use crate::trace::run::{self, Memories, Run, Used};
 use crate::trace::{Dim, Options, Policy, Recorder, Returned, Scope, Values, explain};
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 /// A traced function of inputs of one form: dtypes, ranks, devices, which sizes are 1, how strides follow from sizes, and
 /// the guards of the trace.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Form {
     pub(super) graph: Graph,
     pub(super) options: Options,
     pub(super) kernels: Vec<Kernel>,
+    /// Kernels that ran: what is worth saving.
+    used: Mutex<BTreeSet<Used>>,
 }
 
 /// Traces a function of any number of inputs and fuses what it did.
@@ -71,7 +75,7 @@ impl Form {
     pub(super) fn new(graph: Graph, options: Options) -> Form {
         let kernels = fuse::kernels(&graph, options);
         tracing::debug!("{} ops in {} kernels", graph.ops().len(), kernels.len());
-        Form { graph, options, kernels }
+        Form { graph, options, kernels, used: Mutex::default() }
     }
 
     /// The graph, without dead and repeated ops.
@@ -91,7 +95,7 @@ impl Form {
     /// # Errors
     /// `Guard` if the inputs are of another form; a device that fails.
     pub fn run(&self, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
-        self.run_for(&self.values(inputs)?, inputs)
+        Ok(self.run_for(&self.values(inputs)?, inputs)?.results)
     }
 
     /// The CUDA C++ of every kernel for inputs of these sizes, as fresh allocations would be aligned.
@@ -115,15 +119,10 @@ impl Form {
         })
     }
 
-    /// Runs the kernels; op by op where inputs share memory that is written.
-    pub(super) fn run_for(&self, values: &Values, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
-        let mut memories = Memories::new(&self.graph, values, inputs);
-        if run::inputs_are_entangled(&self.graph, inputs) {
-            run::one_by_one(&self.graph, &mut memories)?;
-        } else {
-            self.kernels.iter().try_for_each(|kernel| run::kernel(kernel, &mut memories))?;
-        }
-        self.graph.results.iter().map(|view| memories.view(view)).collect()
+    pub(super) fn run_for(&self, values: &Values, inputs: &[&StridedBuffer]) -> Result<Run> {
+        let mut run = run::all(&self.graph, &self.kernels, values, inputs)?;
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).extend(run.used.drain(..));
+        Ok(run)
     }
 
     /// The sizes of a call whose inputs have this form.

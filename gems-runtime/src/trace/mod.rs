@@ -15,6 +15,7 @@ mod dim;
 mod dot;
 mod explain;
 mod form;
+mod forms;
 mod fuse;
 mod graph;
 mod guard;
