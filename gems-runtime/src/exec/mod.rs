@@ -25,6 +25,7 @@ pub(crate) use replay::{Place, Replay, Step, Work, replay, replay_key};
 pub(crate) use transfer::{allocate, read, to_device, write, write_bytes, zero};
 
 use crate::buffer::{Buffer, Meta, StridedBuffer};
+use crate::compile::{Arch, Binary};
 use crate::device::Device;
 use crate::dtype::{self, DType};
 use crate::emit::{self, Packed};
@@ -277,6 +278,17 @@ pub fn warm(device: Device, plans: &[Plan]) -> Result<()> {
         Device::Cuda(_) => {
             Err(no_cuda()).inspect_err(|_| tracing::debug!("{} plans not made ready", plans.len()))
         }
+    }
+}
+
+/// The binary of a kernel for a GPU, with its architecture; none for the CPU.
+pub(crate) fn binary(device: Device, source: &emit::Source) -> Result<Option<(Arch, Binary)>> {
+    match device {
+        Device::Cpu => Ok(None),
+        #[cfg(feature = "cuda")]
+        Device::Cuda(ordinal) => cuda::binary(ordinal, source).map(Some),
+        #[cfg(not(feature = "cuda"))]
+        Device::Cuda(_) => Err(no_cuda().in_op(&source.entry)),
     }
 }
 

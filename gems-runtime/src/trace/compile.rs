@@ -3,9 +3,10 @@
 use crate::buffer::{StridedBuffer, SymbolicBuffer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::forms::Forms;
-use crate::trace::{Form, Fusion, Graph, Returned, Values, form, run};
+use crate::trace::{Form, Fusion, Graph, Returned, Values, form, loaded, run};
 use std::fmt;
 use std::marker::PhantomData;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -45,6 +46,19 @@ pub struct Compiled<const N: usize, R, F> {
 pub struct Options {
     /// Whether ops are joined.
     pub fusion: Fusion,
+}
+
+impl Options {
+    /// `fusion on`.
+    pub(super) fn to_text(self) -> String {
+        format!("fusion {}", self.fusion.name())
+    }
+
+    /// The options that a text describes.
+    pub(super) fn from_text(text: &str) -> Option<Options> {
+        let all = Fusion::ALL.map(|fusion| Options { fusion });
+        all.into_iter().find(|options| options.to_text() == text)
+    }
 }
 
 /// What calls of a compiled function did so far.
@@ -112,6 +126,15 @@ where
             let inputs = inputs.try_into().map_err(|_| Error::new(ErrorKind::Value, "inputs"))?;
             (self.function)(inputs)
         })
+    }
+
+    /// Writes what was traced so far to a file, in one step: graphs, guards, and the kernels that ran, with their binaries
+    /// if they ran on a GPU. [`Loaded`](crate::trace::Loaded) runs it in another process.
+    ///
+    /// # Errors
+    /// `Value` if the function was not called yet; `Io` if the file can't be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        loaded::save(&self.forms, path.as_ref())
     }
 
     /// What the calls did so far.

@@ -4,6 +4,7 @@ use crate::buffer::Buffer;
 use crate::buffer::{Meta, StridedBuffer, SymbolicBuffer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
+use crate::trace::file::KernelImage;
 use crate::trace::fuse::{self, Kernel};
 use crate::trace::graph::{Graph, View};
 use crate::trace::run::{self, Memories, Run, Used};
@@ -27,18 +28,6 @@ pub struct Form {
 ///
 /// # Errors
 /// The function's own; a returned buffer that does not come from the inputs.
-///
-/// # Examples
-/// ```
-/// use gems_ops::prelude::*;
-/// use gems_ops::trace::{Options, trace};
-///
-/// let x = StridedBuffer::from_vec(vec![1.0f32, -2.0], &[2])?;
-/// let form = trace(&[&x], Options::default(), |inputs| relu(&neg(&inputs[0])?))?;
-/// assert_eq!(form.graph().ops().len(), 2);
-/// assert_eq!(form.run(&[&x])?[0].to_vec::<f32>()?, [0.0, 2.0]);
-/// # Ok::<(), Error>(())
-/// ```
 pub fn trace<R: Returned>(
     inputs: &[&StridedBuffer],
     options: Options,
@@ -125,13 +114,21 @@ impl Form {
         Ok(run)
     }
 
+    /// The kernels that ran, with the binaries of those that ran on a GPU.
+    ///
+    /// # Errors
+    /// A kernel whose binary was given up and cannot be compiled again.
+    pub(super) fn images(&self) -> Result<Vec<KernelImage>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).iter().map(Used::image).collect()
+    }
+
     /// The sizes of a call whose inputs have this form.
     pub(super) fn bind(&self, inputs: &[&StridedBuffer]) -> Option<Values> {
         let metas = || self.graph.inputs().map(|memory| &memory.meta);
         let same = |(described, actual): (&Meta<Dim>, &&StridedBuffer)| {
             described.dtype == actual.dtype() && described.device == actual.device()
         };
-        if !metas().zip(inputs).all(same) {
+        if metas().count() != inputs.len() || !metas().zip(inputs).all(same) {
             return None;
         }
         let described: SmallVec<[&Layout<Dim>; 8]> = metas().map(|meta| &meta.layout).collect();

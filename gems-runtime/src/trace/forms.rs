@@ -34,6 +34,10 @@ impl Forms {
         self.forms.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 
+    pub(super) fn all(&self) -> Vec<Arc<Form>> {
+        self.forms.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The form of these inputs, with the sizes of the call.
     pub(super) fn find(&self, inputs: &[&StridedBuffer]) -> Option<(Arc<Form>, Values)> {
         let forms = self.forms.read().unwrap_or_else(PoisonError::into_inner);

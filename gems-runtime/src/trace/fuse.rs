@@ -24,6 +24,17 @@ pub enum Fusion {
     Off,
 }
 
+impl Fusion {
+    pub(super) const ALL: [Fusion; 2] = [Fusion::On, Fusion::Off];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Fusion::On => "on",
+            Fusion::Off => "off",
+        }
+    }
+}
+
 /// Most buffers of one kernel: each takes registers for the vectors in flight.
 const MOST_BUFFERS: usize = 14;
 /// Most outputs of one kernel: members of the prelude's largest tuple.

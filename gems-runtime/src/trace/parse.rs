@@ -29,18 +29,6 @@ impl Graph {
     /// # Errors
     /// `Value` with the number of a line that is none of a graph's, names an op that is not given, or contradicts what
     /// stands before it.
-    ///
-    /// # Examples
-    /// ```
-    /// use gems_ops::{REGISTRY, prelude::*};
-    /// use gems_ops::trace::Graph;
-    ///
-    /// let f = compile(|[x]| tanh(&x.t()?));
-    /// let x = StridedBuffer::zeros(DType::BF16, &[3, 4], Device::Cpu)?;
-    /// let graph = f.graph([&x])?;
-    /// assert_eq!(Graph::parse(&graph.to_string(), REGISTRY.iter())?, graph);
-    /// # Ok::<(), Error>(())
-    /// ```
     pub fn parse(text: &str, ops: impl IntoIterator<Item = &'static OpDef>) -> Result<Graph> {
         Graph::read(text, &Ops::new(ops))
     }

@@ -13,6 +13,7 @@ use crate::exec::{self, Fused, Place, Replay, Step};
 use crate::layout::{self, Layout, Overlap, Region};
 use crate::op::Operand;
 use crate::plan::{self, KernelSpec, Program, ReduceSpec};
+use crate::trace::file::KernelImage;
 use crate::trace::fuse::{Kernel, KernelBody, KernelInput};
 use crate::trace::graph::{ArgValue, Graph, MemoryId, Op, Origin, View, Work};
 use crate::trace::{Dim, Values, verify};
@@ -33,6 +34,18 @@ pub(super) struct Run {
 pub(super) enum Used {
     Kernel(Device, KernelSpec),
     Sum(Device, ReduceSpec),
+}
+
+impl Used {
+    /// The kernel as it is saved.
+    pub(super) fn image(&self) -> Result<KernelImage> {
+        let (device, source) = match self {
+            Used::Kernel(device, spec) => (*device, emit::source(spec)?),
+            Used::Sum(device, spec) => (*device, emit::sum_source(spec)?),
+        };
+        let binary = exec::binary(device, &source)?;
+        Ok(KernelImage { entry: source.entry, source: source.text, binary })
+    }
 }
 
 /// Runs the kernels; op by op where inputs share memory that is written.
