@@ -120,3 +120,26 @@ fn a_call_that_was_made_before_allocates_nothing_for_its_plan() {
     let (count, result) = allocations(|| add(&x, &row));
     assert!(result.is_ok() && count == memory, "{count}, not {memory}");
 }
+
+#[test]
+fn a_compiled_call_of_known_layouts_allocates_nothing_but_results() {
+    let f = compile(|[x, y]| gelu_and_mul(&tanh(&y)?, &sub(&x, &y.flip(&[0])?)?));
+    let x = StridedBuffer::from_vec(vec![1.5_f32; 24], &[4, 6]).unwrap();
+    let y = StridedBuffer::from_vec(vec![0.5_f32; 24], &[4, 6]).unwrap();
+    f.call([&x, &y]).unwrap();
+    f.call([&x, &y]).unwrap();
+    let (memory, _) = allocations(|| StridedBuffer::zeros(DType::F32, &[4, 6], Device::Cpu));
+    let (count, result) = allocations(|| f.call([&x, &y]));
+    assert!(result.is_ok() && count == memory, "{count}, not {memory}");
+    assert_eq!((f.stats().traces, f.stats().hits), (1, 2));
+
+    let step = compile(|[mut p, g, mut m]: [SymbolicBuffer; 3]| {
+        lerp::inplace(&mut m, &g, 0.1)?;
+        addcmul::inplace(&mut p, &g, &m, -0.01)
+    });
+    let [p, g, m] = [(); 3].map(|()| StridedBuffer::from_vec(vec![0.25_f32; 24], &[24]).unwrap());
+    step.call([&p, &g, &m]).unwrap();
+    step.call([&p, &g, &m]).unwrap();
+    let (count, result) = allocations(|| step.call([&p, &g, &m]));
+    assert!(result.is_ok() && count == 0, "{count}");
+}

@@ -471,7 +471,7 @@ fn contiguous_operands_need_only_the_equalities_between_them() {
         let guards = scope.guards().unwrap();
         assert_eq!(guards.len(), n_open * (inputs.len() - 1), "{guards}");
         for guard in &guards {
-            assert_eq!((guard.relation(), guard.why().step), (Relation::Equal, "broadcasting"));
+            assert_eq!((guard.relation(), &*guard.why().step), (Relation::Equal, "broadcasting"));
             assert!(guard.dims().0 == guard.dims().1, "known to be equal from then on");
         }
 

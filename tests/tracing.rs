@@ -1,9 +1,11 @@
 //! Traced and fused functions give what eager calls give, bit for bit, for sizes they were not traced with.
 #![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
-use gems_ops::prelude::*;
+use gems_ops::{REGISTRY, prelude::*};
 use gems_runtime::layout::Layout;
+use gems_runtime::trace::{Graph, Options, trace};
 use gems_tests::compare::{Bound, compare};
+use gems_tests::dag::{Dag, Taste};
 use gems_tests::random::{Random, Range};
 
 /// The mission's function.
@@ -52,7 +54,7 @@ fn the_mission_in_bf16_rounds_what_eager_calls_store() {
     let [source]: [String; 1] = f.cuda_sources([&x, &x]).unwrap().try_into().unwrap();
     insta::with_settings!({ snapshot_path => "kernels", prepend_module_to_snapshot => false, omit_expression => true }, {
         insta::assert_snapshot!("fused_mission_bf16", source);
-        insta::assert_snapshot!("fused_mission_explained", f.explain([&x, &x]).unwrap() + &f.graph([&x, &x]).unwrap());
+        insta::assert_snapshot!("fused_mission_explained", f.explain([&x, &x]).unwrap() + &f.graph([&x, &x]).unwrap().to_string());
     });
 }
 
@@ -131,6 +133,42 @@ fn writing_in_place_shows_in_the_input_and_in_later_reads() {
 }
 
 #[test]
+fn calls_of_known_layouts_give_the_same_whatever_memory_is_shared() {
+    let f = compile(|[mut x, y]: [SymbolicBuffer; 2]| {
+        add::inplace(&mut x, &y)?;
+        let row = x.narrow(0, 1, 2)?;
+        Ok((mul(&row, &y.narrow(0, 0, 2)?)?, x.flip(&[0])?))
+    });
+    let eager = |x: &mut StridedBuffer, y: &StridedBuffer| -> Result<(StridedBuffer, StridedBuffer)> {
+        add::inplace(x, y)?;
+        let row = x.narrow(0, 1, 2)?;
+        Ok((mul(&row, &y.narrow(0, 0, 2)?)?, x.flip(&[0])?))
+    };
+    let mut values = Random::new(8);
+    for turn in 0..12 {
+        let memory = random(&mut values, DType::F32, &[12]);
+        // Apart, the same, and with one element more or less between the two.
+        let at = [0, 4, 8, 3][turn % 4];
+        let views = |memory: &StridedBuffer| {
+            let [x, y] = [4, at].map(|start| memory.narrow(0, start, 4).unwrap());
+            (x, y)
+        };
+        let other = copy(&memory).unwrap();
+        let ((x, y), (mut eager_x, eager_y)) = (views(&memory), views(&other));
+        match (eager(&mut eager_x, &eager_y), f.call([&x, &y])) {
+            (Ok(expected), Ok(got)) => {
+                same(&expected.0, &got.0);
+                same(&expected.1, &got.1);
+            }
+            (Err(expected), Err(got)) => assert_eq!(expected.kind(), got.kind()),
+            (expected, got) => panic!("turn {turn}: {expected:?} but {got:?}"),
+        }
+        same(&other, &memory);
+    }
+    assert_eq!((f.stats().traces, f.stats().hits, f.stats().unfused), (1, 11, 6));
+}
+
+#[test]
 fn a_mirrored_read_of_what_is_written_is_not_fused() {
     let f = compile(|[mut x]: [SymbolicBuffer; 1]| {
         let mirrored = copy(&x.flip(&[0])?)?;
@@ -164,95 +202,52 @@ fn what_comes_from_outside_the_trace_is_refused() {
     assert!(error.contains("does not belong to this trace"), "{error}");
 }
 
-/// A random function of three buffers as a list of steps, the same for every kind of buffer.
-#[derive(Clone, Debug)]
-struct Program {
-    steps: Vec<(u8, usize, usize)>,
-    results: Vec<usize>,
+/// The same views of memory of their own.
+fn copies(given: &[StridedBuffer]) -> Vec<StridedBuffer> {
+    let same = |buffer: &StridedBuffer| {
+        let elements = buffer.storage().bytes() / buffer.dtype().size();
+        let whole = copy(&buffer.as_strided(&[elements], &[1], 0)?)?;
+        whole.as_strided(buffer.shape(), buffer.strides(), buffer.meta().layout.offset())
+    };
+    given.iter().map(|buffer| same(buffer).unwrap()).collect()
 }
 
-impl Program {
-    fn new(random: &mut Random) -> Program {
-        let n = 1 + random.below(14);
-        let steps = (0..n)
-            .map(|i| (u8::try_from(random.below(12)).unwrap(), random.below(3 + i), random.below(3 + i)))
-            .collect();
-        let results = (0..1 + random.below(3)).map(|_| 3 + random.below(n)).collect();
-        Program { steps, results }
-    }
-
-    fn run<B: Buffer>(&self, inputs: [B; 3]) -> Result<Vec<B>> {
-        let mut values: Vec<B> = inputs.into();
-        for &(step, a, b) in &self.steps {
-            let (x, y) = (values[a].clone(), values[b].clone());
-            values.push(match step {
-                0 => add(&x, &y)?,
-                1 => mul(&x, &y)?,
-                2 => sub(&x, &y)?,
-                3 => maximum(&x, &y)?,
-                4 => where_(&lt(&x, &y)?, &x, &y)?,
-                5 => relu(&x)?,
-                6 => add(&x, 0.25)?,
-                7 => mul(&x.flip(&[-1])?, &y)?,
-                8 => neg(&x)?,
-                9 => {
-                    let mut out = x.clone();
-                    add::inplace(&mut out, &y)?;
-                    out
-                }
-                10 => abs(&x)?,
-                _ => div(&x, &add(&abs(&y)?, 1)?)?,
-            });
-        }
-        Ok(self.results.iter().map(|&index| values[index].clone()).collect())
-    }
+/// Cases of a property: all of them where the code is optimized.
+const fn cases(all: usize) -> usize {
+    all
 }
 
 #[test]
 fn random_functions_give_the_same_bits_eager_fused_and_unfused() {
-    let turns = if cfg!(debug_assertions) { 400 } else { 5000 };
-    let mut random_values = Random::new(6);
-    let mut compiled = 0;
-    for turn in 0..turns {
-        let program = Program::new(&mut random_values);
-        let dtypes = [DType::F32, DType::BF16, DType::F16, DType::F64];
-        let dtype = dtypes[random_values.below(4)];
-        let shape = [2 + random_values.below(5), 2 + random_values.below(6)];
-        let inputs = |random_values: &mut Random, shape: [usize; 2]| {
-            let row = random_values.chance(30);
-            [
-                random(random_values, dtype, &shape),
-                random(random_values, dtype, &shape),
-                random(random_values, dtype, if row { &shape[1..] } else { &shape }),
-            ]
-        };
-        let given = inputs(&mut random_values, shape);
-        let fresh = |given: &[StridedBuffer; 3]| given.clone().map(|buffer| copy(&buffer).unwrap());
-        let eager_inputs = fresh(&given);
-        let eager = program.run(eager_inputs.clone());
+    let mut random = Random::new(6);
+    let mut n_ops = 0;
+    for turn in 0..cases(5_000) {
+        let dag = Dag::new(&mut random, Taste::ALL);
+        let given = dag.fill(&mut random);
+        let eager_inputs = copies(&given);
+        let eager = dag.run(&eager_inputs).unwrap_or_else(|error| panic!("turn {turn}: {error}\n{dag:?}"));
+        n_ops += dag.ops();
         for fusion in [Fusion::On, Fusion::Off] {
-            let body = program.clone();
-            let f = compile(move |inputs: [SymbolicBuffer; 3]| body.run(inputs)).with_fusion(fusion);
-            let fused_inputs = fresh(&given);
-            let fused = f.call(fused_inputs.each_ref());
-            match (&eager, &fused) {
-                (Ok(eager), Ok(fused)) => {
-                    for (expected, got) in
-                        eager.iter().zip(fused).chain(eager_inputs.iter().zip(&fused_inputs))
-                    {
-                        assert_eq!(expected.meta(), got.meta(), "turn {turn}: {program:?}");
-                        compare(expected, got, Bound::Exact).unwrap_or_else(|difference| {
-                            let explained = f.explain(fused_inputs.each_ref()).unwrap();
-                            let graph = f.graph(fused_inputs.each_ref()).unwrap();
-                            panic!("turn {turn} {fusion:?} {dtype}: {difference}\n{program:?}\n{graph}\n{explained}")
-                        });
-                    }
-                    compiled += 1;
-                }
-                (Err(_), Err(_)) => {}
-                _ => panic!("turn {turn} {fusion:?}: eager {eager:?}, fused {fused:?}, {program:?}"),
+            let inputs = copies(&given);
+            let references: Vec<&StridedBuffer> = inputs.iter().collect();
+            let traced = trace(&references, Options { fusion }, |inputs| dag.run(&inputs));
+            let traced = traced.unwrap_or_else(|error| panic!("turn {turn} {fusion:?}: {error}\n{dag:?}"));
+            let graph = traced.graph();
+            graph.verify().unwrap_or_else(|error| panic!("turn {turn} {fusion:?}: {error}\n{graph}"));
+            let text = graph.to_string();
+            let again = Graph::parse(&text, REGISTRY.iter());
+            let again = again.unwrap_or_else(|error| panic!("turn {turn} {fusion:?}: {error}\n{text}"));
+            assert!(*graph == again && again.to_string() == text, "turn {turn} {fusion:?}:\n{text}\n{again}");
+            let results = traced.run(&references);
+            let results = results.unwrap_or_else(|error| panic!("turn {turn} {fusion:?}: {error}\n{text}"));
+            let expected = eager.iter().chain(&eager_inputs);
+            for (expected, got) in expected.zip(results.iter().chain(&inputs)) {
+                assert_eq!(expected.meta(), got.meta(), "turn {turn} {fusion:?}: {dag:?}");
+                compare(expected, got, Bound::Exact).unwrap_or_else(|difference| {
+                    panic!("turn {turn} {fusion:?}: {difference}\n{dag:?}\n{text}\n{}", traced.explain())
+                });
             }
         }
     }
-    assert!(compiled > turns, "{compiled} of {} functions ran", 2 * turns);
+    assert!(n_ops > 8 * cases(5_000), "{n_ops} ops");
 }

@@ -36,6 +36,7 @@ fn main() -> Result<()> {
         if tokens == 7 {
             let inputs = [&gate, &up, &gate_bias, &up_bias, &residual];
             println!("\n{:?}\n\n{}\n{}", f.stats(), f.graph(inputs)?, f.explain(inputs)?);
+            println!("the graph for `dot -Tsvg`:\n{}", f.graph(inputs)?.dot());
             for source in f.cuda_sources(inputs)? {
                 println!("{source}");
             }

@@ -3,6 +3,7 @@
 pub mod agree;
 pub mod cases;
 pub mod compare;
+pub mod dag;
 pub mod host_run;
 pub mod random;
 

@@ -38,6 +38,12 @@ impl Random {
         (self.bits() % bound as u64) as usize
     }
 
+    /// A number below `bound`, which is not 0; every second time one of the four highest.
+    pub fn recent(&mut self, bound: usize) -> usize {
+        let nearest = bound.saturating_sub(4);
+        if self.chance(50) { nearest + self.below(bound - nearest) } else { self.below(bound) }
+    }
+
     /// Whether an event of this chance (in percent) happens.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent

@@ -92,7 +92,7 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
     /// Zeros of this buffer's shape and dtype.
     ///
     /// # Errors
-    /// `Memory`; `Driver`; `Unsupported` in a trace.
+    /// `Memory`; `Driver`.
     #[doc(hidden)]
     fn zeros_like(&self) -> Result<Self>;
 
@@ -102,7 +102,7 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
     ///
     /// # Errors
     /// `Shape` if `like` does not broadcast to this buffer; `DType` unless both are floats or complex; `Memory`;
-    /// `Driver`; `Unsupported` in a trace.
+    /// `Driver`.
     #[doc(hidden)]
     fn sum_like(&self, like: &Self) -> Result<Self>;
 }

@@ -250,6 +250,11 @@ impl StridedBuffer {
         Ok(())
     }
 
+    /// The view of a layout that counts from this buffer's first element.
+    pub(crate) fn part(&self, layout: &Layout) -> StridedBuffer {
+        self.with_layout(layout.moved(self.meta.layout.offset()))
+    }
+
     /// Replaces this handle by one of new memory; for outputs that are resized.
     pub(crate) fn replace(&mut self, meta: &Meta) -> Result<()> {
         *self = StridedBuffer::allocate(meta)?;

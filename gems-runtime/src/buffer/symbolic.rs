@@ -5,11 +5,12 @@
 
 use crate::buffer::{Buffer, Meta};
 use crate::device::Device;
-use crate::dtype::DType;
+use crate::dtype::{DType, Scalar};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{Extent, Layout, Place, Quantity, Stride};
+use crate::op::builtin::gradient_fill;
 use crate::op::{OpDef, Operand};
-use crate::plan::{self, Outputs, Placed};
+use crate::plan::{self, Argument, Outputs, Placed};
 use crate::trace::{Dim, Recorded, Recorder, Scope, Start, Traced};
 use smallvec::SmallVec;
 use std::fmt;
@@ -280,15 +281,19 @@ fn traced<T>(
 }
 
 impl SymbolicBuffer {
-    /// What a trace cannot record is refused, never skipped.
-    fn refuse_in_trace(&self, what: &str) -> Result<()> {
-        match self.traced {
-            None => Ok(()),
-            Some(_) => {
-                let message = format!("{what} cannot be traced; take gradients of real buffers");
-                Err(Error::new(ErrorKind::Unsupported, message))
+    /// A buffer like this one, contiguous, with one number in every element.
+    pub(crate) fn filled(&self, number: f64) -> Result<SymbolicBuffer> {
+        let meta = plan::infer_zeros(&self.meta)?;
+        let number = Scalar::F64(number);
+        let infer = || plan::infer(gradient_fill::DEF, &[Argument::Number(number)], Outputs::Given(&[&meta]));
+        let inference = traced(gradient_fill::DEF, &[], &[&meta], infer)?;
+        let traced = match &self.traced {
+            Some(Traced { recorder, .. }) => {
+                recorder.record(gradient_fill::DEF, &[Recorded::Number(number)], &inference, &[])?.pop()
             }
-        }
+            None => None,
+        };
+        Ok(SymbolicBuffer { traced, ..SymbolicBuffer::fresh(meta) })
     }
 }
 
@@ -366,13 +371,13 @@ impl Buffer for SymbolicBuffer {
     }
 
     fn zeros_like(&self) -> Result<Self> {
-        self.refuse_in_trace("zeros")?;
-        plan::infer_zeros(&self.meta).map(SymbolicBuffer::fresh)
+        self.filled(0.0)
     }
 
     fn sum_like(&self, like: &Self) -> Result<Self> {
-        self.refuse_in_trace("a sum over broadcast axes")?;
-        plan::infer_sum(&self.meta, &like.meta).map(SymbolicBuffer::fresh)
+        let sums = plan::infer_sum(&self.meta, &like.meta)?;
+        let traced = self.traced.as_ref().map(|traced| traced.recorder.sum(&self.meta, traced.memory, &sums));
+        Ok(SymbolicBuffer { traced, ..SymbolicBuffer::fresh(sums) })
     }
 }
 

@@ -88,10 +88,7 @@ impl DiskCache {
             root: root.map(|folder| folder.join("kernels")),
             mode: config.cache,
             cap_bytes: config.cache_bytes,
-            write: |file, bytes| {
-                file.write_all(bytes)?;
-                file.sync_all()
-            },
+            write: write_synced,
             used_bytes: Mutex::new(None),
             complained: Once::new(),
             counters: Counters::default(),
@@ -258,22 +255,8 @@ impl DiskCache {
         }
     }
 
-    /// Puts a file in place in one step.
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-        let (prefix, suffix) = (format!("{}-", std::process::id()), format!(".{TEMPORARY}"));
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix).suffix(&suffix);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // Readable for others as far as the umask allows, so that a cache can be shipped.
-            builder.permissions(fs::Permissions::from_mode(0o644));
-        }
-        let mut file = builder.tempfile_in(folder)?;
-        (self.write)(file.as_file_mut(), bytes)?;
-        file.persist(path)?;
-        Ok(())
+        publish(path, |file| (self.write)(file, bytes))
     }
 
     fn complain(&self, path: &Path, error: &io::Error) {
@@ -324,6 +307,32 @@ impl DiskCache {
             .filter_map(|file| CacheFile::of(&file))
             .collect()
     }
+}
+
+/// Writes a whole file, and waits until the disk has it.
+pub(crate) fn write_synced(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Puts a file in place in one step, so that nobody sees a part of it.
+pub(crate) fn publish(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    // A bare file name has an empty parent.
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let (prefix, suffix) = (format!("{}-", std::process::id()), format!(".{TEMPORARY}"));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(&suffix);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // Readable for others as far as the umask allows, so that a cache can be shipped.
+        builder.permissions(fs::Permissions::from_mode(0o644));
+    }
+    let mut file = builder.tempfile_in(folder)?;
+    write(file.as_file_mut())?;
+    file.persist(path)?;
+    Ok(())
 }
 
 struct CacheFile {

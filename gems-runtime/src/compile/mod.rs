@@ -22,6 +22,7 @@ pub use binary::{Arch, Binary, BinaryKind, Target};
 #[cfg(feature = "cuda")]
 pub use discover::{Candidate, Search};
 pub use disk::{DiskCache, DiskStats};
+pub(crate) use disk::{publish, write_synced};
 pub use key::Key;
 pub use memory::SingleFlight;
 #[cfg(feature = "cuda")]
@@ -83,7 +84,7 @@ impl Compiler {
     /// No NVRTC and no binary; a source that NVRTC rejects, with its log and where the source was kept.
     #[cfg(feature = "cuda")]
     pub fn binary(&self, source: &str, entry: &str, arch: Arch) -> Result<Arc<Binary>> {
-        if let Some(binary) = self.without_nvrtc(source, arch) {
+        if let Some(binary) = self.shipped(source, arch).or_else(|| self.without_nvrtc(source, arch)) {
             return Ok(binary);
         }
         let nvrtc = match Nvrtc::get() {
@@ -102,6 +103,20 @@ impl Compiler {
             // An intact entry that is no binary: only a foreign writer makes one, and it must not stop the program.
             Binary::from_bytes(&bytes).map_or_else(compile, Ok).map(Arc::new)
         })
+    }
+
+    /// Takes a binary that came with a program, for devices of its architecture and later ones of the same major.
+    #[cfg(feature = "cuda")]
+    pub fn ship(&self, source: &str, arch: Arch, binary: Binary) {
+        // Building cannot fail; a binary that is there already stays.
+        let _ = self.memory.get_or_build(&shipped_key(source, arch).hash(), || Ok(Arc::new(binary)));
+    }
+
+    /// A binary that was shipped for a device.
+    #[cfg(feature = "cuda")]
+    fn shipped(&self, source: &str, arch: Arch) -> Option<Arc<Binary>> {
+        let of = |minor| self.memory.get(&shipped_key(source, Arch { minor, ..arch }).hash());
+        (0..=arch.minor).rev().find_map(of)
     }
 
     /// A binary on disk that the library would have made which is not loaded yet: loading takes longer than all else.
@@ -153,6 +168,12 @@ impl Compiler {
     }
 }
 
+/// What a shipped binary is found by.
+#[cfg(feature = "cuda")]
+fn shipped_key(source: &str, arch: Arch) -> Key {
+    Key::new([("source", source.to_owned()), ("shipped for", arch.to_string())])
+}
+
 /// All that decides a binary.
 #[cfg(feature = "cuda")]
 fn key(source: &str, nvrtc: Version, target: Target) -> Key {
@@ -170,4 +191,24 @@ fn key(source: &str, nvrtc: Version, target: Target) -> Key {
 #[cfg(feature = "cuda")]
 pub fn binary(source: &str, entry: &str, arch: Arch) -> Result<Arc<Binary>> {
     Compiler::get().binary(source, entry, arch)
+}
+
+#[cfg(all(test, feature = "cuda"))]
+mod tests {
+    use super::*;
+    use crate::config::CacheMode;
+
+    #[test]
+    fn a_shipped_binary_serves_later_minors_of_its_major() {
+        let compiler = Compiler::new(&Config { cache: CacheMode::Off, ..Config::from_lookup(|_| None) });
+        let binary = Binary { kind: BinaryKind::Cubin, bytes: vec![1, 2, 3] };
+        compiler.ship("code", Arch { major: 8, minor: 6 }, binary.clone());
+        let found = |source, major, minor| compiler.shipped(source, Arch { major, minor });
+        assert_eq!(found("code", 8, 6).as_deref(), Some(&binary));
+        assert_eq!(found("code", 8, 9).as_deref(), Some(&binary));
+        assert!(found("code", 8, 0).is_none() && found("code", 9, 6).is_none());
+        assert!(found("other code", 8, 6).is_none());
+        // It is found before any library is looked for.
+        assert_eq!(compiler.binary("code", "f", Arch { major: 8, minor: 9 }).unwrap(), Arc::new(binary));
+    }
 }

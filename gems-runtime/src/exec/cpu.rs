@@ -11,9 +11,10 @@ use crate::buffer::{HostMemory, StridedBuffer};
 use crate::dtype::{self, Convert, DType, Gather, Scatter};
 use crate::error::Result;
 use crate::plan::{Class, LaunchArgs};
-use body::Loop;
+pub(super) use body::Loop;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use smallvec::SmallVec;
+use std::cell::Cell;
 use std::sync::PoisonError;
 
 /// Elements of a chunk: with 16 bytes an element and four operands it fills a 32 KiB cache.
@@ -25,17 +26,20 @@ const GRAIN: usize = 32 * 1024;
 
 /// Runs a planned call on host memory.
 pub(super) fn run(call: &Call<'_>) -> Result<()> {
-    let spec = &call.plan.spec;
-    let body = Loop::new(&spec.body)?;
+    run_loop(call, &Loop::new(&call.plan.spec.body)?)
+}
+
+/// Runs a planned call, of whose body this is the loop.
+pub(super) fn run_loop(call: &Call<'_>, body: &Loop) -> Result<()> {
     let _locks = lock(call);
-    match spec.class {
+    match call.plan.spec.class {
         Class::Tiled { .. } => {
             let (panels, rest) = cut(&call.plan.args);
-            walk(call, &body, &panels, 0);
+            walk(call, body, &panels, 0);
             let inner = |args: &LaunchArgs| args.extents.last().copied().unwrap_or(0);
-            walk(call, &body, &rest, inner(&call.plan.args) - inner(&rest));
+            walk(call, body, &rest, inner(&call.plan.args) - inner(&rest));
         }
-        Class::Flat { .. } | Class::Rows { .. } => walk(call, &body, &call.plan.args, 0),
+        Class::Flat { .. } | Class::Rows { .. } => walk(call, body, &call.plan.args, 0),
     }
     Ok(())
 }
@@ -196,7 +200,7 @@ struct Walk<'a> {
     body: &'a Loop,
     args: &'a LaunchArgs,
     sources: SmallVec<[Source; 8]>,
-    sinks: SmallVec<[Sink; 2]>,
+    sinks: SmallVec<[Sink; 4]>,
 }
 
 // SAFETY: the pointers are into memory that `run` keeps locked for as long as the walk lives; tasks read shared
@@ -210,7 +214,9 @@ struct Chunk([u8; CHUNK * 16]);
 
 thread_local! {
     /// Chunks of this thread's last task, for the next one.
-    static CHUNKS: std::cell::Cell<Vec<Chunk>> = const { std::cell::Cell::new(Vec::new()) };
+    static CHUNKS: Cell<Vec<Chunk>> = const { Cell::new(Vec::new()) };
+    /// Those of the body.
+    static SCRATCH: Cell<Vec<Chunk>> = const { Cell::new(Vec::new()) };
 }
 
 impl Walk<'_> {
@@ -221,17 +227,19 @@ impl Walk<'_> {
         }
         let operands = self.sources.len() + self.sinks.len();
         // Taken and given back: a task that runs inside of this one finds none and makes its own.
-        let mut chunks = CHUNKS.take();
-        if chunks.len() <= operands {
-            chunks.resize(operands + 1, Chunk([0; CHUNK * 16]));
+        let (mut chunks, mut scratch) = (CHUNKS.take(), SCRATCH.take());
+        for (chunks, least) in [(&mut chunks, operands + 1), (&mut scratch, self.body.scratch())] {
+            if chunks.len() < least {
+                chunks.resize(least, Chunk([0; CHUNK * 16]));
+            }
         }
-        self.range_with(&mut chunks, start, end);
+        self.range_with(&mut chunks, &mut scratch, start, end);
         CHUNKS.set(chunks);
+        SCRATCH.set(scratch);
     }
 
-    /// Computes the elements `start..end`; there is a chunk for each operand and a spare one.
-    fn range_with(&self, chunks: &mut [Chunk], start: usize, end: usize) {
-        let mut scratch = self.body.scratch();
+    /// Computes the elements `start..end`; there is a chunk for each operand and a spare one, and those of the body.
+    fn range_with(&self, chunks: &mut [Chunk], scratch: &mut [Chunk], start: usize, end: usize) {
         // Each chunk is reached by one pointer from here to the end.
         let chunks: SmallVec<[*mut u8; 12]> = chunks.iter_mut().map(|chunk| chunk.0.as_mut_ptr()).collect();
         let (of_sources, of_sinks) = chunks.split_at(self.sources.len());
@@ -245,7 +253,7 @@ impl Walk<'_> {
         let mut cursor = Cursor::new(self, start);
         let mut at = start;
         let mut inputs: SmallVec<[*mut u8; 8]> = SmallVec::new();
-        let mut outputs: SmallVec<[*mut u8; 2]> = SmallVec::new();
+        let mut outputs: SmallVec<[*mut u8; 4]> = SmallVec::new();
         while at < end {
             let run = cursor.run_left();
             let single = run >= LONG_RUN || run >= end - at;
@@ -283,7 +291,7 @@ impl Walk<'_> {
             }
             // SAFETY: every chunk or direct run holds n elements of the loop's dtypes; outputs overlap no other
             // operand but the very same elements of an input.
-            unsafe { self.body.run(&inputs, &outputs, &mut scratch, n) };
+            unsafe { self.body.run(&inputs, &outputs, scratch, n) };
             let mut behind = cursor;
             let mut done = 0;
             while done < n {
@@ -364,7 +372,7 @@ struct Cursor<'a> {
     extents: &'a [usize],
     index: SmallVec<[usize; 6]>,
     /// Sources first, then sinks.
-    offsets: SmallVec<[isize; 10]>,
+    offsets: SmallVec<[isize; 12]>,
 }
 
 impl<'a> Cursor<'a> {

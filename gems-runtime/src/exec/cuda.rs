@@ -3,7 +3,7 @@
 
 use super::{Call, SumCall};
 use crate::buffer::{Storage, StridedBuffer};
-use crate::compile::{self, SingleFlight};
+use crate::compile::{self, Arch, Binary, SingleFlight};
 use crate::device::Device;
 use crate::device::cuda::{Context, Current, DeviceMemory, Function, Stream};
 use crate::emit::{self, Packed, Parameter};
@@ -143,6 +143,13 @@ pub(super) fn warm(ordinal: u32, plans: &[Plan]) -> Result<()> {
     };
     let results: Vec<Result<()>> = plans.par_iter().map(load_one).collect();
     results.into_iter().collect()
+}
+
+/// The binary that a device runs of a source.
+pub(super) fn binary(ordinal: u32, source: &emit::Source) -> Result<(Arch, Binary)> {
+    let arch = Context::get(ordinal)?.arch();
+    let binary = compile::binary(&source.text, &source.entry, arch)?;
+    Ok((arch, Binary::clone(&binary)))
 }
 
 /// Compiles and loads a kernel. Where NVRTC rejects it, the error points into the Rust source.

@@ -1,12 +1,12 @@
 //! Running programs of several ops.
 
-use super::{Call, ValueBytes, host_value, keep, launch, machine, place, ready};
+use super::planned::Planned;
+use super::{Call, ValueBytes, host_value, launch, machine, place};
 use crate::buffer::{Buffer, StridedBuffer};
 use crate::device::Device;
 use crate::dtype::Scalar;
 use crate::error::Result;
-use crate::op::Operand;
-use crate::plan::{self, Body, Plan, Program, Request, RequestedInput, RequestedOutput};
+use crate::plan::{self, Body, KernelSpec, Plan, Program, Request, RequestedInput, RequestedOutput};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -58,25 +58,21 @@ pub(crate) fn plan_fused(fused: &Fused<'_>) -> Result<Plan> {
     plan::schedule_request(&machine, request)
 }
 
-/// Runs a program.
-pub(crate) fn run_fused(fused: &Fused<'_>) -> Result<()> {
+/// What a program did.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// The kernel that ran; none if there was no element.
+    pub(crate) spec: Option<KernelSpec>,
+    /// What runs it again with other addresses; none if there was no element or the device gave the kernel up.
+    pub(crate) planned: Option<Planned>,
+}
+
+/// Plans and runs a program.
+pub(crate) fn run_fused(fused: &Fused<'_>) -> Result<Ran> {
     if fused.outputs.iter().all(|output| output.numel() == 0) {
-        return Ok(());
+        return Ok(Ran { spec: None, planned: None });
     }
-    let operands: SmallVec<[Operand<'_, StridedBuffer>; 8]> = fused
-        .buffers
-        .iter()
-        .zip(fused.numbers)
-        .map(|(buffer, number)| match (buffer, number) {
-            (Some(buffer), None) => Operand::Buffer(buffer),
-            (_, number) => Operand::Scalar(number.unwrap_or(Scalar::I64(0))),
-        })
-        .collect();
     let outputs: SmallVec<[&StridedBuffer; 2]> = fused.outputs.iter().collect();
-    let key = ready::Key::of_program(fused.program, &operands, &outputs, fused.disjoint);
-    if let Some(result) = key.as_ref().and_then(|key| ready::run_program(key, &operands, &outputs)) {
-        return result;
-    }
     let inputs = fused.in_memory();
     let mut values: SmallVec<[ValueBytes; 8]> = SmallVec::new();
     for ((buffer, number), (read, input)) in
@@ -92,6 +88,6 @@ pub(crate) fn run_fused(fused: &Fused<'_>) -> Result<()> {
     }
     let plan = plan_fused(fused)?;
     launch(&Call { plan: &plan, values: &values, inputs: &inputs, outputs: &outputs })?;
-    keep(key.as_ref(), &operands, Some(plan), &outputs);
-    Ok(())
+    let spec = Some(plan.spec.clone());
+    Ok(Ran { spec, planned: Planned::new(plan, fused.device()) })
 }

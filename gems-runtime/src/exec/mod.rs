@@ -6,9 +6,12 @@ mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod fused;
+mod planned;
 mod prepared;
 mod ready;
 mod reduce;
+mod replay;
+mod table;
 mod transfer;
 
 #[cfg(feature = "cuda")]
@@ -16,10 +19,13 @@ pub use cuda::copy_to_memory;
 pub(crate) use fused::{Fused, plan_fused, run_fused};
 pub use prepared::Prepared;
 pub use reduce::{SumBackEnd, SumCall, sum_to, sum_to_on};
+pub(crate) use reduce::{plan_sum, sum_into};
+pub(crate) use replay::{Place, Replay, Step, Work, replay, replay_key};
 
 pub(crate) use transfer::{allocate, read, to_device, write, write_bytes, zero};
 
 use crate::buffer::{Buffer, Meta, StridedBuffer};
+use crate::compile::{Arch, Binary};
 use crate::device::Device;
 use crate::dtype::{self, DType};
 use crate::emit::{self, Packed};
@@ -41,7 +47,7 @@ pub(crate) fn call(
     operands: &[Operand<'_, StridedBuffer>],
     dtype: Option<DType>,
 ) -> Result<SmallVec<[StridedBuffer; 2]>> {
-    let key = ready::Key::of(op, operands, dtype, &[]);
+    let key = ready::key(op, operands, dtype, &[]);
     let result = match key.as_ref().and_then(|key| ready::call(key, operands)) {
         Some(result) => result,
         None => call_first(launch, op, operands, dtype, key.as_ref()),
@@ -68,7 +74,7 @@ fn call_first(
     op: &'static OpDef,
     operands: &[Operand<'_, StridedBuffer>],
     dtype: Option<DType>,
-    key: Option<&ready::Key>,
+    key: Option<&table::Key>,
 ) -> Result<SmallVec<[StridedBuffer; 2]>> {
     let arguments = plan::arguments(operands);
     let op = op.form(&arguments);
@@ -86,13 +92,13 @@ fn call_first(
 
 /// Keeps the plan of a call for the next one of its kind.
 fn keep(
-    key: Option<&ready::Key>,
+    key: Option<&table::Key>,
     operands: &[Operand<'_, StridedBuffer>],
     plan: Option<Plan>,
     outputs: &[&StridedBuffer],
 ) {
     if let (Some(key), Some(plan)) = (key, plan)
-        && let Some(ready) = ready::Ready::new(key, operands, plan, outputs)
+        && let Some(ready) = ready::Ready::new(operands, plan, outputs)
     {
         ready::keep(ready, key);
     }
@@ -106,7 +112,7 @@ pub(crate) fn call_out(
 ) -> Result<()> {
     let result = {
         let given: SmallVec<[&StridedBuffer; 2]> = outputs.iter().map(|output| &**output).collect();
-        let key = ready::Key::of(op, operands, None, &given);
+        let key = ready::key(op, operands, None, &given);
         let done = key.as_ref().and_then(|key| ready::call_out(key, operands, &given));
         done.ok_or(key)
     };
@@ -136,7 +142,7 @@ fn call_out_first(
     op: &'static OpDef,
     operands: &[Operand<'_, StridedBuffer>],
     outputs: &mut [&mut StridedBuffer],
-    mut key: Option<&ready::Key>,
+    mut key: Option<&table::Key>,
 ) -> Result<()> {
     let arguments = plan::arguments(operands);
     let op = op.form(&arguments);
@@ -272,6 +278,17 @@ pub fn warm(device: Device, plans: &[Plan]) -> Result<()> {
         Device::Cuda(_) => {
             Err(no_cuda()).inspect_err(|_| tracing::debug!("{} plans not made ready", plans.len()))
         }
+    }
+}
+
+/// The binary of a kernel for a GPU, with its architecture; none for the CPU.
+pub(crate) fn binary(device: Device, source: &emit::Source) -> Result<Option<(Arch, Binary)>> {
+    match device {
+        Device::Cpu => Ok(None),
+        #[cfg(feature = "cuda")]
+        Device::Cuda(ordinal) => cuda::binary(ordinal, source).map(Some),
+        #[cfg(not(feature = "cuda"))]
+        Device::Cuda(_) => Err(no_cuda().in_op(&source.entry)),
     }
 }
 

@@ -51,17 +51,30 @@ pub fn sum_to_on(
     dtype: DType,
 ) -> Result<StridedBuffer> {
     let like = Meta { dtype, device: from.device(), layout: Layout::contiguous(shape)? };
-    let meta = plan::infer_sum(from.meta(), &like)?;
-    if from.numel() == 0 {
-        return StridedBuffer::zeros(dtype, shape, from.device());
-    }
-    let to = StridedBuffer::allocate(&meta)?;
-    let plan = plan::reduce(from.meta(), &meta);
-    back_end(&SumCall { plan: &plan, from, to: &to }).map_err(|error| error.in_op("sum_to"))?;
+    let to = StridedBuffer::allocate(&plan::infer_sum(from.meta(), &like)?)?;
+    fill(back_end, from, &to)?;
     Ok(to)
 }
 
-fn launch(call: &SumCall<'_>) -> Result<()> {
+/// Fills new memory with the sums over the axes along which it is broadcast to the buffer.
+pub(crate) fn sum_into(from: &StridedBuffer, to: &StridedBuffer) -> Result<()> {
+    fill(launch, from, to)
+}
+
+/// The plan of [`sum_into`]; `None` if there is nothing to sum.
+pub(crate) fn plan_sum(from: &StridedBuffer, to: &StridedBuffer) -> Option<Reduction> {
+    (from.numel() > 0).then(|| plan::reduce(from.meta(), to.meta()))
+}
+
+fn fill(back_end: SumBackEnd, from: &StridedBuffer, to: &StridedBuffer) -> Result<()> {
+    if from.numel() == 0 {
+        return super::zero(to.storage());
+    }
+    let plan = plan::reduce(from.meta(), to.meta());
+    back_end(&SumCall { plan: &plan, from, to }).map_err(|error| error.in_op("sum_to"))
+}
+
+pub(super) fn launch(call: &SumCall<'_>) -> Result<()> {
     match call.to.device() {
         Device::Cpu => run(call),
         #[cfg(feature = "cuda")]

@@ -84,6 +84,11 @@ impl Layout {
         self.offset
     }
 
+    /// The same layout so many elements further on in the same memory.
+    pub(crate) fn moved(&self, by: isize) -> Layout {
+        Layout { offset: self.offset + by, ..self.clone() }
+    }
+
     /// Lowest and highest offset of an element; none if empty.
     #[must_use]
     pub fn span(&self) -> Option<(isize, isize)> {

@@ -8,6 +8,7 @@ use crate::buffer::Buffer;
 use crate::dtype::Category;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{Place, Quantity};
+use crate::op::builtin::gradient_copy;
 use crate::op::{OpDef, Operand};
 use crate::plan::{self, Outputs};
 use smallvec::SmallVec;
@@ -144,15 +145,26 @@ fn unnamed<B: Buffer>(
             _ if buffer.meta().dtype.category() < Category::Float => Ok(None),
             Gradient::None => Ok(None),
             Gradient::Zero => buffer.zeros_like().map(Some),
-            Gradient::Output(i) => match results.get(*i) {
-                Some(result) if plan::needs_sum(result.meta(), buffer.meta()) => {
-                    result.sum_like(buffer).map(Some)
-                }
-                result => Ok(result.cloned()),
-            },
+            Gradient::Output(i) => results.get(*i).map(|result| like_operand(result, buffer)).transpose(),
         }
     };
     operands.iter().zip(def.gradients).map(gradient).collect()
+}
+
+/// A gradient over the common shape as one of the operand's shape and dtype.
+fn like_operand<B: Buffer>(gradient: &B, operand: &B) -> Result<B> {
+    let dtype = operand.meta().dtype;
+    if plan::needs_sum(gradient.meta(), operand.meta()) {
+        gradient.sum_like(operand)
+    } else if gradient.meta().dtype != dtype {
+        let converted = B::run(gradient_copy::DEF, &[Operand::Buffer(gradient)], Some(dtype))?;
+        converted
+            .into_iter()
+            .next()
+            .ok_or_else(|| Error::new(ErrorKind::Value, "a conversion has one result"))
+    } else {
+        Ok(gradient.clone())
+    }
 }
 
 /// [`vjp`] for the operands that have gradients, which must be `N` floats.

@@ -394,6 +394,8 @@ fn given_outputs<D: Extent>(
         let message = format!("has {} outputs, got {} buffers", op.outputs.len(), given.len());
         return Err(Error::new(ErrorKind::Value, message));
     }
+    // A number that is converted into a given output fills it.
+    let fills = op.casts_freely && arguments.iter().all(|argument| matches!(argument, Argument::Number(_)));
     op.outputs
         .iter()
         .zip(given)
@@ -409,7 +411,7 @@ fn given_outputs<D: Extent>(
                 );
                 return Err(Error::new(ErrorKind::DType, message));
             }
-            if meta.layout.has_shape(shape, Place::new("fitting the output")) {
+            if fills || meta.layout.has_shape(shape, Place::new("fitting the output")) {
                 return Ok((*meta).clone());
             }
             if meta.layout.is_empty() {

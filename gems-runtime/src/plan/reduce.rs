@@ -79,13 +79,11 @@ impl fmt::Display for ReduceSpec {
 /// Where sizes of gradients and operands are compared.
 const PLACE: Place = Place::new("summing a gradient");
 
-/// Whether a gradient has another shape or dtype than its operand.
+/// Whether a gradient has another shape than its operand.
 pub fn needs_sum<D: Extent>(gradient: &Meta<D>, operand: &Meta<D>) -> bool {
     let (whole, part) = (gradient.layout.shape(), operand.layout.shape());
     let same = |(axis, (a, b)): (usize, (&D, &D))| a.equals(b, PLACE.axis(axis));
-    gradient.dtype != operand.dtype
-        || whole.len() != part.len()
-        || !whole.iter().zip(part).enumerate().all(same)
+    whole.len() != part.len() || !whole.iter().zip(part).enumerate().all(same)
 }
 
 /// What a sum over the axes along which `like` is broadcast gives: contiguous, of its shape and dtype.

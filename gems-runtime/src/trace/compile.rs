@@ -1,17 +1,14 @@
 //! A traced function as something to call: traced once a form of its inputs, fused, run for any sizes.
 
-use crate::buffer::{Buffer, Meta, StridedBuffer, SymbolicBuffer};
-use crate::emit;
+use crate::buffer::{StridedBuffer, SymbolicBuffer};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::Layout;
-use crate::trace::fuse::{self, Kernel};
-use crate::trace::graph::{Graph, View};
-use crate::trace::run::{self, Memories};
-use crate::trace::{Dim, Fusion, Guards, Policy, Recorder, Returned, Scope, Values, explain};
+use crate::trace::forms::Forms;
+use crate::trace::{Form, Fusion, Graph, Returned, Values, form, loaded, run};
 use std::fmt;
 use std::marker::PhantomData;
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
 /// Makes a function of buffers one that is traced and fused.
 ///
@@ -28,8 +25,8 @@ where
 {
     Compiled {
         function,
-        fusion: Fusion::On,
-        forms: RwLock::default(),
+        options: Options::default(),
+        forms: Forms::default(),
         counts: Counts::default(),
         returned: PhantomData,
     }
@@ -38,10 +35,30 @@ where
 /// A function that is traced and fused; made by [`compile()`].
 pub struct Compiled<const N: usize, R, F> {
     function: F,
-    fusion: Fusion,
-    forms: RwLock<Vec<Arc<Form>>>,
+    options: Options,
+    forms: Forms,
     counts: Counts,
     returned: PhantomData<fn() -> R>,
+}
+
+/// How a traced function is run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Whether ops are joined.
+    pub fusion: Fusion,
+}
+
+impl Options {
+    /// `fusion on`.
+    pub(super) fn to_text(self) -> String {
+        format!("fusion {}", self.fusion.name())
+    }
+
+    /// The options that a text describes.
+    pub(super) fn from_text(text: &str) -> Option<Options> {
+        let all = Fusion::ALL.map(|fusion| Options { fusion });
+        all.into_iter().find(|options| options.to_text() == text)
+    }
 }
 
 /// What calls of a compiled function did so far.
@@ -62,16 +79,6 @@ struct Counts {
     unfused: AtomicU64,
 }
 
-/// What a trace of one form of inputs gave.
-pub(super) struct Form {
-    /// The inputs as they were described.
-    inputs: Vec<Meta<Dim>>,
-    pub(super) guards: Guards,
-    pub(super) graph: Graph,
-    pub(super) results: Vec<View>,
-    pub(super) kernels: Vec<Kernel>,
-}
-
 impl<const N: usize, R, F> Compiled<N, R, F>
 where
     R: Returned,
@@ -80,7 +87,7 @@ where
     /// The same function with ops joined or not; forms traced so far are forgotten.
     #[must_use]
     pub fn with_fusion(self, fusion: Fusion) -> Self {
-        Compiled { fusion, forms: RwLock::default(), ..self }
+        Compiled { options: Options { fusion }, forms: Forms::default(), ..self }
     }
 
     /// Calls the function.
@@ -88,39 +95,46 @@ where
     /// # Errors
     /// The function's own; a returned buffer that does not come from the inputs; a device that fails.
     pub fn call(&self, inputs: [&StridedBuffer; N]) -> Result<R::Real> {
+        if let Some(results) = self.forms.replay(&inputs) {
+            self.counts.hits.fetch_add(1, Ordering::Relaxed);
+            return R::rebuild(results?.into_iter());
+        }
         let (form, values) = self.form(&inputs)?;
         if run::inputs_are_entangled(&form.graph, &inputs) {
             self.counts.unfused.fetch_add(1, Ordering::Relaxed);
         }
-        R::rebuild(form.run(&values, &inputs)?)
+        R::rebuild(self.forms.run(&form, &values, &inputs)?.into_iter())
     }
 
     /// The form of these inputs with the sizes of the call, traced if it is new.
     fn form(&self, inputs: &[&StridedBuffer; N]) -> Result<(Arc<Form>, Values)> {
-        if let Some(found) = self.find(inputs) {
+        if let Some(found) = self.forms.find(inputs) {
             self.counts.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(found);
         }
         self.counts.traces.fetch_add(1, Ordering::Relaxed);
-        let form = Arc::new(self.trace(inputs)?);
-        self.forms.write().unwrap_or_else(PoisonError::into_inner).push(form);
-        self.find(inputs).ok_or_else(|| {
+        self.forms.add(self.trace(inputs)?);
+        self.forms.find(inputs).ok_or_else(|| {
             let message =
                 "the guards of a trace do not hold for the inputs that were traced; this is a fault of gems";
             Error::new(ErrorKind::Guard, message)
         })
     }
 
-    fn find(&self, inputs: &[&StridedBuffer; N]) -> Option<(Arc<Form>, Values)> {
-        let forms = self.forms.read().unwrap_or_else(PoisonError::into_inner);
-        forms.iter().find_map(|form| form.bind(inputs).map(|values| (form.clone(), values)))
-    }
-
     fn trace(&self, inputs: &[&StridedBuffer; N]) -> Result<Form> {
-        Form::trace(inputs, self.fusion, |inputs| {
+        form::trace(inputs, self.options, |inputs| {
             let inputs = inputs.try_into().map_err(|_| Error::new(ErrorKind::Value, "inputs"))?;
             (self.function)(inputs)
         })
+    }
+
+    /// Writes what was traced so far to a file, in one step: graphs, guards, and the kernels that ran, with their binaries
+    /// if they ran on a GPU. [`Loaded`](crate::trace::Loaded) runs it in another process.
+    ///
+    /// # Errors
+    /// `Value` if the function was not called yet; `Io` if the file can't be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        loaded::save(&self.forms, path.as_ref())
     }
 
     /// What the calls did so far.
@@ -134,12 +148,12 @@ where
         }
     }
 
-    /// The graph of these inputs as text.
+    /// The graph of these inputs, without dead and repeated ops.
     ///
     /// # Errors
     /// As a call.
-    pub fn graph(&self, inputs: [&StridedBuffer; N]) -> Result<String> {
-        Ok(self.form(&inputs)?.0.graph.to_string())
+    pub fn graph(&self, inputs: [&StridedBuffer; N]) -> Result<Graph> {
+        Ok(self.form(&inputs)?.0.graph.clone())
     }
 
     /// The kernels of these inputs: what was joined, what was not and why, and the guards.
@@ -147,7 +161,7 @@ where
     /// # Errors
     /// As a call.
     pub fn explain(&self, inputs: [&StridedBuffer; N]) -> Result<String> {
-        Ok(explain::explain(&self.form(&inputs)?.0))
+        Ok(self.form(&inputs)?.0.explain())
     }
 
     /// The CUDA C++ of every kernel for inputs of these sizes, as fresh allocations would be aligned.
@@ -155,106 +169,12 @@ where
     /// # Errors
     /// As a call.
     pub fn cuda_sources(&self, inputs: [&StridedBuffer; N]) -> Result<Vec<String>> {
-        let (form, values) = self.form(&inputs)?;
-        let mut memories = Memories::new(&form.graph, &values, &inputs);
-        form.kernels
-            .iter()
-            .map(|kernel| {
-                let plan = run::plan(kernel, &mut memories)?;
-                Ok(emit::source(&plan.spec)?.text)
-            })
-            .collect()
-    }
-}
-
-/// Traces a function of any number of inputs, fuses it and runs it once.
-///
-/// # Errors
-/// As [`Compiled::call`].
-pub fn trace_and_run(
-    inputs: &[&StridedBuffer],
-    fusion: Fusion,
-    function: impl FnOnce(Vec<SymbolicBuffer>) -> Result<Vec<SymbolicBuffer>>,
-) -> Result<Vec<StridedBuffer>> {
-    let form = Form::trace(inputs, fusion, function)?;
-    let values = form.bind(inputs).ok_or_else(guards_of_the_trace_fail)?;
-    form.run(&values, inputs)
-}
-
-fn guards_of_the_trace_fail() -> Error {
-    let message =
-        "the guards of a trace do not hold for the inputs that were traced; this is a fault of gems";
-    Error::new(ErrorKind::Guard, message)
-}
-
-impl Form {
-    /// Runs a function on symbolic buffers like these inputs, and fuses what it did.
-    fn trace<R: Returned>(
-        inputs: &[&StridedBuffer],
-        fusion: Fusion,
-        function: impl FnOnce(Vec<SymbolicBuffer>) -> Result<R>,
-    ) -> Result<Form> {
-        let scope = Scope::new(Policy::Guard);
-        let recorder = Recorder::default();
-        let mut metas = Vec::new();
-        let mut traced = Vec::new();
-        for (index, input) in inputs.iter().enumerate() {
-            let meta = input.meta();
-            // Where an input lies in its storage changes nothing about the function.
-            let layout = Layout::new(meta.layout.shape(), meta.layout.strides(), 0)?;
-            let name = format!("x{index}");
-            let symbolic = SymbolicBuffer::like_symbolic(&Meta { layout, ..meta.clone() }, &name, &scope)?;
-            metas.push(symbolic.meta().clone());
-            traced.push(symbolic.into_input(&recorder, index, &name));
-        }
-        let returned = function(traced)?;
-        let result = |buffer: &SymbolicBuffer| match buffer.traced() {
-            Some(traced) => Ok(View { memory: traced.memory, layout: buffer.meta().layout.clone() }),
-            None => {
-                let message =
-                    format!("the returned {buffer} does not come from the inputs, so it has no value");
-                Err(Error::new(ErrorKind::Value, message))
-            }
-        };
-        let results = returned.flatten().into_iter().map(result).collect::<Result<Vec<_>>>()?;
-        let graph = recorder.snapshot();
-        let kernels = fuse::kernels(&graph, &results, fusion);
-        tracing::debug!("traced {} ops into {} kernels", graph.ops().len(), kernels.len());
-        Ok(Form { inputs: metas, guards: scope.guards()?, graph, results, kernels })
-    }
-
-    /// Runs the kernels; op by op where inputs share memory that is written.
-    fn run(&self, values: &Values, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
-        let mut memories = Memories::new(&self.graph, values, inputs);
-        if run::inputs_are_entangled(&self.graph, inputs) {
-            run::one_by_one(&self.graph, &mut memories)?;
-        } else {
-            self.kernels.iter().try_for_each(|kernel| run::kernel(kernel, &mut memories))?;
-        }
-        self.results.iter().map(|view| memories.view(view)).collect()
-    }
-
-    /// The sizes of a call whose inputs have this form.
-    fn bind(&self, inputs: &[&StridedBuffer]) -> Option<Values> {
-        let same = |(described, actual): (&Meta<Dim>, &&StridedBuffer)| {
-            described.dtype == actual.dtype() && described.device == actual.device()
-        };
-        if !self.inputs.iter().zip(inputs).all(same) {
-            return None;
-        }
-        let described: smallvec::SmallVec<[&Layout<Dim>; 8]> =
-            self.inputs.iter().map(|meta| &meta.layout).collect();
-        let actual: smallvec::SmallVec<[&Layout; 8]> =
-            inputs.iter().map(|input| &input.meta().layout).collect();
-        let bindings = self.guards.bind(&described, &actual)?;
-        self.guards.check(&bindings).ok()?;
-        Some(self.guards.values(&bindings))
+        self.form(&inputs)?.0.cuda_sources(&inputs)
     }
 }
 
 impl<const N: usize, R, F> fmt::Debug for Compiled<N, R, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let forms = self.forms.read().unwrap_or_else(PoisonError::into_inner);
-        write!(f, "a compiled function of {N} inputs, traced for {} forms", forms.len())
+        write!(f, "a compiled function of {N} inputs, traced for {} forms", self.forms.count())
     }
 }

@@ -29,6 +29,30 @@ impl Dim {
         &self.term
     }
 
+    /// As it is known now, so that what the scope learns later changes nothing.
+    pub(super) fn settled(&self) -> Dim {
+        match &self.scope {
+            None => self.clone(),
+            Some(scope) => {
+                let term = scope.state().resolve(&self.term);
+                Dim::in_scope(term, scope)
+            }
+        }
+    }
+
+    /// Whether both are known to be equal by all that was found out, not only where that made them one. Asks nothing.
+    pub(super) fn is_known_to_equal(&self, other: &Dim) -> bool {
+        match Scope::common(self, other) {
+            None => self.term == other.term,
+            Some(scope) => scope.state().are_equal(&self.term, &other.term),
+        }
+    }
+
+    /// Whether both are the same product of the same places of their tables of symbols.
+    pub(super) fn is_same_term(&self, other: &Dim) -> bool {
+        self.term == other.term
+    }
+
     /// The scope of the symbols; none for a number.
     #[must_use]
     pub const fn scope(&self) -> Option<&Scope> {
@@ -192,6 +216,16 @@ impl Start {
     #[must_use]
     pub fn terms(&self) -> &[Dim] {
         &self.terms
+    }
+
+    /// A sum of products.
+    pub(super) fn sum(terms: impl IntoIterator<Item = Dim>) -> Start {
+        terms.into_iter().fold(Start::default(), |start, term| start.moved(term))
+    }
+
+    /// As it is known now.
+    pub(super) fn settled(&self) -> Start {
+        Start::sum(self.terms.iter().map(Dim::settled))
     }
 
     /// Whether it is the same for all sizes.

@@ -1,6 +1,6 @@
 //! A traced form in words.
 
-use super::compile::Form;
+use super::form::Form;
 use super::fuse::KernelInput;
 use super::graph::Origin;
 use std::fmt::Write as _;
@@ -12,11 +12,11 @@ pub(super) fn explain(form: &Form) -> String {
     let _ = writeln!(text, "{} ops in {} kernels", graph.nodes.len(), form.kernels.len());
     for (position, kernel) in form.kernels.iter().enumerate() {
         let shape = kernel.ops.last().map(|&node| graph.nodes[node].shape()).unwrap_or_default();
-        let _ = writeln!(text, "\nkernel {position}: {} over {shape:?}", kernel.program.name);
+        let _ = writeln!(text, "\nkernel {position}: {} over {shape:?}", kernel.name());
         for &node in &kernel.ops {
             let again =
                 if kernel.recomputed.contains(&node) { ", again: cheaper than storing it" } else { "" };
-            let _ = writeln!(text, "  {}{again}", graph.nodes[node].op.name);
+            let _ = writeln!(text, "  {}{again}", graph.nodes[node].name());
         }
         for input in &kernel.inputs {
             if let KernelInput::View(view) = input {
@@ -27,7 +27,7 @@ pub(super) fn explain(form: &Form) -> String {
             let memory = &graph.memories[view.memory];
             let why = match memory.origin {
                 Origin::Input(_) => "an input, in place",
-                Origin::Result(_) if form.results.iter().any(|result| result.memory == view.memory) => {
+                Origin::Result(_) if graph.results.iter().any(|result| result.memory == view.memory) => {
                     "returned"
                 }
                 Origin::Result(_) => "a later kernel reads it in another order or over other sizes",
@@ -35,10 +35,10 @@ pub(super) fn explain(form: &Form) -> String {
             let _ = writeln!(text, "  stores {}: {why}", memory.name);
         }
     }
-    if form.guards.is_empty() {
+    if graph.guards.is_empty() {
         text.push_str("\nno guards: holds for all sizes of these ranks\n");
     } else {
-        let _ = writeln!(text, "\nguards\n{}", form.guards);
+        let _ = writeln!(text, "\nguards\n{}", graph.guards);
     }
     text
 }

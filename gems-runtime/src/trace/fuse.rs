@@ -1,15 +1,16 @@
 //! Which ops of a graph run in one kernel.
 //!
-//! Ops join a kernel that computes over the same sizes, if the result of every op it depends on is at hand element by
+//! Sums over axes are kernels of their own. Other ops join a kernel that computes over the same sizes, if the result of every op it depends on is at hand element by
 //! element, or comes from a kernel that runs before. Results are rounded as if stored, so joining changes no bit.
 //!
 //! Guarantees: kernels run in an order that keeps every effect; a memory that is read otherwise than it is written
-//! (mirrored, shifted, broadcast) is never read and written in one kernel; ops without effect are left out.
+//! (mirrored, shifted, broadcast) is never read and written in one kernel. Takes graphs without dead ops.
 
 use crate::dtype::{DType, Scalar};
 use crate::op::DeviceFn;
 use crate::plan::{Arg, Node, NodeResult, Program, ProgramInput, ProgramOutput, ValueRef};
-use crate::trace::graph::{ArgValue, Graph, MemoryId, NodeId, Op, Origin, View};
+use crate::trace::Options;
+use crate::trace::graph::{ArgValue, Graph, MemoryId, NodeId, Op, Origin, View, Work};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -21,6 +22,17 @@ pub enum Fusion {
     On,
     /// A kernel an op, as eager calls run.
     Off,
+}
+
+impl Fusion {
+    pub(super) const ALL: [Fusion; 2] = [Fusion::On, Fusion::Off];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Fusion::On => "on",
+            Fusion::Off => "off",
+        }
+    }
 }
 
 /// Most buffers of one kernel: each takes registers for the vectors in flight.
@@ -35,7 +47,7 @@ const MOST_OPS: usize = 48;
 /// One kernel of a graph.
 #[derive(Clone, Debug)]
 pub(super) struct Kernel {
-    pub(super) program: Arc<Program>,
+    pub(super) body: KernelBody,
     /// One an input of the program.
     pub(super) inputs: Vec<KernelInput>,
     /// One an output of the program.
@@ -46,6 +58,24 @@ pub(super) struct Kernel {
     pub(super) recomputed: Vec<NodeId>,
 }
 
+/// What a kernel computes.
+#[derive(Clone, Debug)]
+pub(super) enum KernelBody {
+    /// Pointwise ops.
+    Program(Arc<Program>),
+    /// The sums of its only input over the axes along which its only output is broadcast.
+    Sum,
+}
+
+impl Kernel {
+    pub(super) fn name(&self) -> &str {
+        match &self.body {
+            KernelBody::Program(program) => &program.name,
+            KernelBody::Sum => "sum",
+        }
+    }
+}
+
 /// An input of a kernel.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "most are views")]
@@ -54,40 +84,20 @@ pub(super) enum KernelInput {
     Number(Scalar),
 }
 
-/// The kernels of a graph, in order; `results` are the views that the function returns.
-pub(super) fn kernels(graph: &Graph, results: &[View], fusion: Fusion) -> Vec<Kernel> {
-    let live = live_ops(graph, results);
-    let mut groups = Groups { graph, results, live: &live, groups: Vec::new() };
-    for &node in &live {
-        groups.place(node, fusion);
+/// The kernels of a graph, in order.
+pub(super) fn kernels(graph: &Graph, options: Options) -> Vec<Kernel> {
+    let mut groups = Groups { graph, groups: Vec::new() };
+    for node in 0..graph.nodes.len() {
+        groups.place(node, options.fusion);
     }
-    groups.inline_cheap_producers(fusion);
+    groups.inline_cheap_producers(options.fusion);
     let order = groups.order();
     order.iter().map(|&group| groups.kernel(group)).collect()
-}
-
-/// The ops whose results are returned, stored in an input, or read by such an op.
-fn live_ops(graph: &Graph, results: &[View]) -> Vec<NodeId> {
-    let is_input = |memory: MemoryId| matches!(graph.memories[memory].origin, Origin::Input(_));
-    let mut wanted: BTreeSet<MemoryId> = results.iter().map(|view| view.memory).collect();
-    let mut live = Vec::new();
-    for (node, op) in graph.nodes.iter().enumerate().rev() {
-        if op.writes().any(|view| is_input(view.memory) || wanted.contains(&view.memory)) {
-            wanted.extend(op.reads().map(|view| view.memory));
-            live.push(node);
-        }
-    }
-    live.reverse();
-    live
 }
 
 /// Sets of ops, each a kernel to be.
 struct Groups<'a> {
     graph: &'a Graph,
-    /// What the function returns.
-    results: &'a [View],
-    /// The ops that have an effect.
-    live: &'a [NodeId],
     groups: Vec<Group>,
 }
 
@@ -176,8 +186,12 @@ impl Groups<'_> {
             };
             let dependencies: BTreeSet<NodeId> =
                 self.groups[own].ops.iter().flat_map(|&op| self.dependencies(op)).collect();
-            group.ops.iter().any(|op| dependencies.contains(op))
-                || !reads(&group.ops).is_disjoint(&reads(&self.groups[own].ops))
+            let (theirs, ours) = (reads(&group.ops), reads(&self.groups[own].ops));
+            // What reads nothing is a number in every element, which any kernel of these sizes can store.
+            theirs.is_empty()
+                || ours.is_empty()
+                || group.ops.iter().any(|op| dependencies.contains(op))
+                || !theirs.is_disjoint(&ours)
         };
         (0..self.groups.len())
             .rev()
@@ -194,7 +208,9 @@ impl Groups<'_> {
         let device =
             |op: NodeId| self.op(op).writes().next().map(|view| self.graph.memories[view.memory].meta.device);
         let pairs = || first.ops.iter().flat_map(|&x| second.ops.iter().map(move |&y| (x.min(y), x.max(y))));
-        device(x) == device(y)
+        let is_sum = |&op: &NodeId| self.op(op).pointwise().is_none();
+        !first.ops.iter().chain(&second.ops).any(is_sum)
+            && device(x) == device(y)
             && pairs().all(|(earlier, later)| self.aligned(earlier, later))
             && !self.passes_outside(a, b)
             && !self.passes_outside(b, a)
@@ -216,9 +232,7 @@ impl Groups<'_> {
             let op = self.op(node);
             numbers += op.args.len() - op.reads().count();
             for view in op.reads() {
-                let made_here =
-                    self.graph.writer(view.memory, node).is_some_and(|(writer, _)| ops.contains(&writer));
-                if !made_here && !read.contains(&view) {
+                if self.at_hand(view, node, ops).is_none() && !read.contains(&view) {
                     read.push(view);
                 }
             }
@@ -230,11 +244,9 @@ impl Groups<'_> {
     /// Whether a memory that these ops write is needed beyond them.
     fn leaves(&self, memory: MemoryId, ops: &[NodeId]) -> bool {
         matches!(self.graph.memories[memory].origin, Origin::Input(_))
-            || self.results.iter().any(|view| view.memory == memory)
-            || self
-                .live
-                .iter()
-                .any(|&node| !ops.contains(&node) && self.op(node).reads().any(|view| view.memory == memory))
+            || self.graph.results.iter().any(|view| view.memory == memory)
+            || (0..self.graph.nodes.len())
+                .any(|node| !ops.contains(&node) && self.op(node).reads().any(|view| view.memory == memory))
     }
 
     /// Computes cheap results of smaller sizes again in the kernels that broadcast them, instead of storing them.
@@ -292,11 +304,21 @@ impl Groups<'_> {
         });
         let mut ops = self.groups[group].ops.clone();
         ops.push(node);
-        is_cheap(op.op.device)
+        let is_pointwise = |&node: &NodeId| self.op(node).pointwise().is_some();
+        op.pointwise().is_some_and(|op| is_cheap(op.device))
+            && ops.iter().all(is_pointwise)
             && written_once
             && op.reads().all(|view| never_written(view.memory))
             && ops.len() <= MOST_OPS
             && self.fits(&ops)
+    }
+
+    /// Where among these ops the value of a view that a node reads was computed, if it was: element by element.
+    fn at_hand(&self, view: &View, node: NodeId, ops: &[NodeId]) -> Option<ValueRef> {
+        let (writer, output) = self.graph.writer(view.memory, node)?;
+        let position = ops.iter().position(|&op| op == writer)?;
+        let same = self.op(writer).results[output].view == *view;
+        same.then_some(ValueRef::Result { node: position, output })
     }
 
     /// Whether a result of a node goes to memory: an input's, a returned one, or one that another kernel reads.
@@ -306,16 +328,15 @@ impl Groups<'_> {
 
     fn result_is_stored(&self, node: NodeId, output: usize, group: usize) -> bool {
         let memory = self.op(node).results[output].view.memory;
-        let read_elsewhere = self.groups.iter().enumerate().any(|(other, readers)| {
-            other != group
-                && readers.ops.iter().any(|&reader| {
-                    let reads = self.op(reader).reads().any(|view| view.memory == memory);
-                    let computes = readers.ops.contains(&node);
-                    reader > node && reads && !computes
-                })
-        });
+        let is_read = |readers: &Group, reader: NodeId| {
+            let mut views = self.op(reader).reads().filter(|view| view.memory == memory);
+            reader > node && views.any(|view| self.at_hand(view, reader, &readers.ops).is_none())
+        };
+        let mut others = self.groups.iter().enumerate().filter(|(other, _)| *other != group);
+        let read_elsewhere =
+            others.any(|(_, readers)| readers.ops.iter().any(|&reader| is_read(readers, reader)));
         matches!(self.graph.memories[memory].origin, Origin::Input(_))
-            || self.results.iter().any(|view| view.memory == memory)
+            || self.graph.results.iter().any(|view| view.memory == memory)
             || read_elsewhere
     }
 
@@ -342,30 +363,29 @@ impl Groups<'_> {
     /// The kernel of a group.
     fn kernel(&self, group: usize) -> Kernel {
         let Group { ops, recomputed } = &self.groups[group];
+        if let &[only] = ops.as_slice()
+            && self.op(only).pointwise().is_none()
+        {
+            return self.sum(only);
+        }
         let mut builder = Builder::default();
         for &node in ops {
             let op = self.op(node);
+            let Work::Pointwise { op: def, compute } = op.work else { continue };
             let args = op
                 .args
                 .iter()
-                .zip(op.op.params)
+                .zip(def.params)
                 .map(|(arg, param)| {
                     let value = match &arg.value {
                         ArgValue::Number(number) => builder.number(*number, param.name, arg.chain[0]),
-                        ArgValue::View(view) => {
-                            let writer = self.graph.writer(view.memory, node);
-                            match writer.and_then(|(writer, output)| {
-                                let position = ops.iter().position(|&op| op == writer)?;
-                                (self.op(writer).results[output].view == *view)
-                                    .then_some(ValueRef::Result { node: position, output })
-                            }) {
-                                Some(value) => value,
-                                None => {
-                                    let memory = &self.graph.memories[view.memory];
-                                    builder.view(view, &memory.name, memory.meta.dtype)
-                                }
+                        ArgValue::View(view) => match self.at_hand(view, node, ops) {
+                            Some(value) => value,
+                            None => {
+                                let memory = &self.graph.memories[view.memory];
+                                builder.view(view, &memory.name, memory.meta.dtype)
                             }
-                        }
+                        },
                     };
                     Arg { value, chain: arg.chain }
                 })
@@ -378,7 +398,7 @@ impl Groups<'_> {
                     chain: result.chain,
                 })
                 .collect();
-            builder.nodes.push(Node { op: op.op, compute: op.compute, args, results });
+            builder.nodes.push(Node { op: def, compute, args, results });
         }
         let mut outputs = Vec::new();
         for (position, &node) in ops.iter().enumerate().filter(|(_, node)| !recomputed.contains(node)) {
@@ -395,13 +415,25 @@ impl Groups<'_> {
             }
         }
         let name = match ops.as_slice() {
-            [only] => self.op(*only).op.name.to_owned(),
-            [.., last] => format!("fused_{}_{}", ops.len(), self.op(*last).op.name),
+            [only] => self.op(*only).name().to_owned(),
+            [.., last] => format!("fused_{}_{}", ops.len(), self.op(*last).name()),
             [] => String::new(),
         };
         let Builder { inputs, sources, nodes, outputs: program_outputs } = builder;
-        let program = Arc::new(Program { name, inputs, nodes, outputs: program_outputs });
-        Kernel { program, inputs: sources, outputs, ops: ops.clone(), recomputed: recomputed.clone() }
+        let body = KernelBody::Program(Arc::new(Program { name, inputs, nodes, outputs: program_outputs }));
+        Kernel { body, inputs: sources, outputs, ops: ops.clone(), recomputed: recomputed.clone() }
+    }
+
+    /// The kernel of a sum.
+    fn sum(&self, node: NodeId) -> Kernel {
+        let op = self.op(node);
+        Kernel {
+            body: KernelBody::Sum,
+            inputs: op.reads().cloned().map(KernelInput::View).collect(),
+            outputs: op.writes().cloned().collect(),
+            ops: vec![node],
+            recomputed: Vec::new(),
+        }
     }
 }
 

@@ -9,20 +9,23 @@ use crate::dtype::{DType, Scalar};
 use crate::layout::Layout;
 use crate::op::OpDef;
 use crate::plan::Source;
-use crate::trace::Dim;
+use crate::trace::{Dim, Guards};
 use smallvec::SmallVec;
-use std::fmt;
 
 /// Position of a memory in its graph.
 pub type MemoryId = usize;
 /// Position of a node in its graph.
 pub type NodeId = usize;
 
-/// Ops on memories, in order.
+/// Ops on memories, in order, with what they return and the guards under which they are what the function does.
+///
+/// Prints as text that [`Graph::parse`] reads, and as DOT.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     pub(super) memories: Vec<Memory>,
     pub(super) nodes: Vec<Op>,
+    pub(super) results: Vec<View>,
+    pub(super) guards: Guards,
 }
 
 /// Memory that ops read and write.
@@ -45,17 +48,29 @@ pub enum Origin {
     Result(NodeId),
 }
 
-/// One op.
+/// One step.
 #[derive(Clone, Debug)]
 pub struct Op {
-    /// The op.
-    pub op: &'static OpDef,
-    /// What the type parameter of its function is.
-    pub compute: DType,
+    /// What it computes.
+    pub work: Work,
     /// One a parameter.
     pub args: SmallVec<[OpArg; 4]>,
     /// One a result.
     pub results: SmallVec<[OpResult; 2]>,
+}
+
+/// What a step computes.
+#[derive(Clone, Copy, Debug)]
+pub enum Work {
+    /// A pointwise op.
+    Pointwise {
+        /// The op.
+        op: &'static OpDef,
+        /// What the type parameter of its function is.
+        compute: DType,
+    },
+    /// The sums over the axes along which the result is broadcast to the argument, rounded once to the result's dtype.
+    Sum,
 }
 
 /// An argument of an op.
@@ -108,6 +123,52 @@ impl Graph {
         &self.nodes
     }
 
+    /// The views that the function returns.
+    #[must_use]
+    pub fn results(&self) -> &[View] {
+        &self.results
+    }
+
+    /// The conditions on sizes under which the graph is what the function does.
+    #[must_use]
+    pub fn guards(&self) -> &Guards {
+        &self.guards
+    }
+
+    /// The memories of the inputs, in order.
+    pub fn inputs(&self) -> impl Iterator<Item = &Memory> {
+        self.memories.iter().filter(|memory| matches!(memory.origin, Origin::Input(_)))
+    }
+
+    /// Whether a view is all of its memory.
+    pub(super) fn is_whole(&self, view: &View) -> bool {
+        self.memories[view.memory].meta.layout == view.layout
+    }
+
+    pub(super) fn is_input(&self, memory: MemoryId) -> bool {
+        matches!(self.memories[memory].origin, Origin::Input(_))
+    }
+
+    /// The graph with every size as it is known at the end of the trace; those of inputs stay, since calls bind them.
+    pub(super) fn settled(mut self) -> Graph {
+        let settle = |layout: &mut Layout<Dim>| {
+            let start = layout.start().settled();
+            *layout = layout.converted(Dim::settled, Dim::settled, start);
+        };
+        let made = |memory: &&mut Memory| matches!(memory.origin, Origin::Result(_));
+        self.memories.iter_mut().filter(made).for_each(|memory| settle(&mut memory.meta.layout));
+        for op in &mut self.nodes {
+            for arg in &mut op.args {
+                if let ArgValue::View(view) = &mut arg.value {
+                    settle(&mut view.layout);
+                }
+            }
+            op.results.iter_mut().for_each(|result| settle(&mut result.view.layout));
+        }
+        self.results.iter_mut().for_each(|view| settle(&mut view.layout));
+        self
+    }
+
     /// The op and result that wrote a memory last before a node.
     pub(super) fn writer(&self, memory: MemoryId, before: NodeId) -> Option<(NodeId, usize)> {
         self.nodes[..before].iter().enumerate().rev().find_map(|(node, op)| {
@@ -117,6 +178,24 @@ impl Graph {
 }
 
 impl Op {
+    /// The name of what it computes.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self.work {
+            Work::Pointwise { op, .. } => op.name,
+            Work::Sum => "sum",
+        }
+    }
+
+    /// The pointwise op; none for a sum.
+    #[must_use]
+    pub const fn pointwise(&self) -> Option<&'static OpDef> {
+        match self.work {
+            Work::Pointwise { op, .. } => Some(op),
+            Work::Sum => None,
+        }
+    }
+
     /// The views that it reads.
     pub fn reads(&self) -> impl Iterator<Item = &View> {
         self.args.iter().filter_map(|arg| match &arg.value {
@@ -145,45 +224,73 @@ pub(super) fn chain(source: Source, lane: DType) -> [DType; 3] {
     }
 }
 
-impl fmt::Display for Graph {
-    /// A line an input and an op: `t: f32[n] = tanh(y)`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for memory in self.memories.iter().filter(|memory| matches!(memory.origin, Origin::Input(_))) {
-            writeln!(f, "{}: {} = input on {}", memory.name, memory.meta, memory.meta.device)?;
-        }
-        for op in &self.nodes {
-            for (i, result) in op.results.iter().enumerate() {
-                write!(f, "{}{}", if i == 0 { "" } else { ", " }, ViewText(self, &result.view))?;
-            }
-            write!(f, " = {}(", op.op.name)?;
-            for (i, arg) in op.args.iter().enumerate() {
-                write!(f, "{}", if i == 0 { "" } else { ", " })?;
-                match &arg.value {
-                    ArgValue::View(view) => write!(f, "{}", ViewText(self, view))?,
-                    ArgValue::Number(number) => write!(f, "{number}")?,
-                }
-            }
-            writeln!(f, ")")?;
-        }
-        Ok(())
+impl PartialEq for Graph {
+    /// Whether both do the same to the same memories: sizes are compared by their place in the table of symbols, so the
+    /// scopes may differ.
+    fn eq(&self, other: &Graph) -> bool {
+        let memory = |a: &Memory, b: &Memory| {
+            let meta = |memory: &Memory| (memory.meta.dtype, memory.meta.device);
+            (&a.name, a.origin, meta(a)) == (&b.name, b.origin, meta(b))
+                && same_terms(&a.meta.layout, &b.meta.layout)
+        };
+        let arg = |a: &OpArg, b: &OpArg| a.chain == b.chain && a.value.is_same(&b.value, same_view);
+        let result = |a: &OpResult, b: &OpResult| a.chain == b.chain && same_view(&a.view, &b.view);
+        let op = |a: &Op, b: &Op| {
+            a.work.is_same(b.work) && all(&a.args, &b.args, arg) && all(&a.results, &b.results, result)
+        };
+        all(&self.memories, &other.memories, memory)
+            && all(&self.nodes, &other.nodes, op)
+            && all(&self.results, &other.results, same_view)
+            && self.guards.is_same(&other.guards)
     }
 }
 
-/// A view as text: the memory's name alone where it is all of it.
-struct ViewText<'a>(&'a Graph, &'a View);
-
-impl fmt::Display for ViewText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ViewText(graph, view) = self;
-        let memory = &graph.memories[view.memory];
-        f.write_str(&memory.name)?;
-        if view.layout != memory.meta.layout {
-            write!(f, "{:?}@{:?}", view.layout.shape(), view.layout.strides())?;
-            let start = view.layout.start().terms();
-            if !start.is_empty() {
-                write!(f, "+{start:?}")?;
+impl Work {
+    /// Whether both compute the same.
+    pub(super) fn is_same(self, other: Work) -> bool {
+        match (self, other) {
+            (Work::Sum, Work::Sum) => true,
+            (Work::Pointwise { op: a, compute: c }, Work::Pointwise { op: b, compute: d }) => {
+                std::ptr::eq(a, b) && c == d
             }
+            _ => false,
         }
-        Ok(())
     }
+}
+
+impl ArgValue {
+    /// Whether both pass the same: numbers by their bits, views as `views` says.
+    pub(super) fn is_same(&self, other: &ArgValue, views: impl Fn(&View, &View) -> bool) -> bool {
+        match (self, other) {
+            (ArgValue::View(a), ArgValue::View(b)) => views(a, b),
+            (ArgValue::Number(a), ArgValue::Number(b)) => bits(*a) == bits(*b),
+            _ => false,
+        }
+    }
+}
+
+/// A number by kind and bits, so that NaN is itself and zeros have signs.
+fn bits(number: Scalar) -> (u8, u64, u64) {
+    match number {
+        Scalar::Bool(value) => (0, value.into(), 0),
+        Scalar::I64(value) => (1, value.cast_unsigned(), 0),
+        Scalar::U64(value) => (2, value, 0),
+        Scalar::F64(value) => (3, value.to_bits(), 0),
+        Scalar::C128(value) => (4, value.re.to_bits(), value.im.to_bits()),
+    }
+}
+
+fn same_view(a: &View, b: &View) -> bool {
+    a.memory == b.memory && same_terms(&a.layout, &b.layout)
+}
+
+fn same_terms(a: &Layout<Dim>, b: &Layout<Dim>) -> bool {
+    all(a.shape(), b.shape(), Dim::is_same_term)
+        && all(a.strides(), b.strides(), Dim::is_same_term)
+        && all(a.start().terms(), b.start().terms(), Dim::is_same_term)
+}
+
+/// Whether two lists agree element by element.
+pub(super) fn all<T>(a: &[T], b: &[T], same: impl Fn(&T, &T) -> bool) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
 }

@@ -3,12 +3,14 @@
 //! Guards are data: they print with their reason, and [`Guards::check`] takes no lock and, up to 32 symbols, no memory.
 
 use super::dim::Dim;
+use super::graph::all;
 use super::monomial::Monomial;
 use super::scope::Scope;
 use super::state::{Fact, State};
 use super::symbol::{Origin, Symbol};
 use crate::layout::Layout;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::fmt;
 
 /// How two sizes relate.
@@ -50,31 +52,31 @@ impl Relation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Why {
     /// The step of inference or the view.
-    pub step: &'static str,
+    pub step: Cow<'static, str>,
     /// The axis, of a call's common shape or of a view's source.
     pub axis: Option<usize>,
     /// The parameter that the operand was passed for.
-    pub operand: Option<&'static str>,
+    pub operand: Option<Cow<'static, str>>,
     /// The op.
-    pub op: Option<&'static str>,
+    pub op: Option<Cow<'static, str>>,
 }
 
 impl Why {
     pub(super) const fn new(step: &'static str) -> Why {
-        Why { step, axis: None, operand: None, op: None }
+        Why { step: Cow::Borrowed(step), axis: None, operand: None, op: None }
     }
 }
 
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.step)?;
+        f.write_str(&self.step)?;
         if let Some(axis) = self.axis {
             write!(f, " axis {axis}")?;
         }
-        if let Some(operand) = self.operand {
+        if let Some(operand) = &self.operand {
             write!(f, " of `{operand}`")?;
         }
-        match self.op {
+        match &self.op {
             Some(op) => write!(f, " in {op}"),
             None => Ok(()),
         }
@@ -131,7 +133,7 @@ impl fmt::Display for Guard {
 pub type Bindings = SmallVec<[usize; 16]>;
 
 /// The guards of a scope at one moment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Guards {
     /// What holds by the choice of symbols: their bounds.
     assumptions: Vec<Guard>,
@@ -150,6 +152,29 @@ impl Guards {
             symbols: state.symbols.clone(),
             n_given: state.symbols.iter().filter(given).count(),
         }
+    }
+
+    /// What holds by the choice of symbols.
+    pub(super) fn assumptions(&self) -> &[Guard] {
+        &self.assumptions
+    }
+
+    /// The table of symbols.
+    pub(super) fn symbols(&self) -> &[Symbol] {
+        &self.symbols
+    }
+
+    /// Whether both say the same of tables of the same symbols.
+    pub(super) fn is_same(&self, other: &Guards) -> bool {
+        let guard = |a: &Guard, b: &Guard| {
+            (a.relation, &a.why) == (b.relation, &b.why)
+                && a.lhs.is_same_term(&b.lhs)
+                && a.rhs.is_same_term(&b.rhs)
+        };
+        let symbol = |a: &Symbol, b: &Symbol| (a.seen, &a.origin) == (b.seen, &b.origin);
+        all(&self.assumptions, &other.assumptions, guard)
+            && all(&self.guards, &other.guards, guard)
+            && all(&self.symbols, &other.symbols, symbol)
     }
 
     /// The guards in the order in which they came up; bounds of symbols are not among them.

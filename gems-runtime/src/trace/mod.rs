@@ -7,27 +7,40 @@
 //! **Invariant:** the questions asked and their answers are the only way from a size to a result, so a result holds for
 //! every choice of sizes that satisfies the guards.
 //!
-//! A [`Graph`] holds what a function did with traced buffers; [`compile()`] fuses and runs it.
+//! A [`Graph`] holds what a function did with traced buffers; a [`Form`] fuses and runs it, and [`compile()`] finds the form
+//! of a call.
 
 mod compile;
 mod dim;
+mod dot;
 mod explain;
+mod file;
+mod form;
+mod forms;
 mod fuse;
 mod graph;
 mod guard;
+mod loaded;
 mod monomial;
+mod ops;
+mod parse;
 mod record;
 mod returned;
 mod run;
 mod scope;
+mod simplify;
 mod state;
 mod symbol;
+mod text;
+mod verify;
 
-pub use compile::{Compiled, Stats, compile, trace_and_run};
+pub use compile::{Compiled, Options, Stats, compile};
 pub use dim::{Dim, Start};
+pub use form::{Form, trace};
 pub use fuse::Fusion;
-pub use graph::{ArgValue, Graph, Memory, MemoryId, NodeId, Op, OpArg, OpResult, Origin, View};
+pub use graph::{ArgValue, Graph, Memory, MemoryId, NodeId, Op, OpArg, OpResult, Origin, View, Work};
 pub use guard::{Bindings, Guard, Guards, Relation, Values, Why};
+pub use loaded::Loaded;
 pub(crate) use record::{Recorded, Recorder, Traced};
 pub use returned::Returned;
 pub use scope::{Policy, Scope};

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::op::OpDef;
 use crate::plan::{Inference, Source};
 use crate::trace::Dim;
-use crate::trace::graph::{self, ArgValue, Graph, Memory, MemoryId, Op, OpArg, OpResult, Origin, View};
+use crate::trace::graph::{self, ArgValue, Graph, Memory, MemoryId, Op, OpArg, OpResult, Origin, View, Work};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Shared handle of the graph of a running trace.
@@ -96,8 +96,27 @@ impl Recorder {
             results.push(OpResult { view, chain: [lane, result, meta.dtype] });
             traced.push(Traced { recorder: self.clone(), memory });
         }
-        graph.nodes.push(Op { op, compute: inference.compute, args, results });
+        let work = Work::Pointwise { op, compute: inference.compute };
+        graph.nodes.push(Op { work, args, results });
         Ok(traced)
+    }
+
+    /// Records the sums of a traced buffer over the axes along which `sums` is broadcast to it.
+    pub(crate) fn sum(&self, from: &Meta<Dim>, memory: MemoryId, sums: &Meta<Dim>) -> Traced {
+        let mut graph = self.graph();
+        let node = graph.nodes.len();
+        let name = format!("sum_{node}");
+        let result = graph.add(Memory { name, origin: Origin::Result(node), meta: sums.clone() });
+        let args = smallvec::smallvec![OpArg {
+            value: ArgValue::View(View { memory, layout: from.layout.clone() }),
+            chain: [from.dtype; 3],
+        }];
+        let results = smallvec::smallvec![OpResult {
+            view: View { memory: result, layout: sums.layout.clone() },
+            chain: [sums.dtype; 3],
+        }];
+        graph.nodes.push(Op { work: Work::Sum, args, results });
+        Traced { recorder: self.clone(), memory: result }
     }
 
     fn is_same(&self, other: &Recorder) -> bool {

@@ -15,14 +15,17 @@ pub trait Returned: Sized {
     ///
     /// # Errors
     /// Another number of buffers than `flatten` gave.
-    fn rebuild(buffers: Vec<StridedBuffer>) -> Result<Self::Real>;
+    fn rebuild(buffers: impl ExactSizeIterator<Item = StridedBuffer>) -> Result<Self::Real>;
 }
 
-fn exact<const N: usize>(buffers: Vec<StridedBuffer>) -> Result<[StridedBuffer; N]> {
-    buffers.try_into().map_err(|buffers: Vec<_>| {
+fn exact<const N: usize>(
+    mut buffers: impl ExactSizeIterator<Item = StridedBuffer>,
+) -> Result<[StridedBuffer; N]> {
+    if buffers.len() != N {
         let message = format!("the traced function returns {} buffers, not {N}", buffers.len());
-        Error::new(ErrorKind::Value, message)
-    })
+        return Err(Error::new(ErrorKind::Value, message));
+    }
+    Ok(std::array::from_fn(|_| buffers.next().unwrap_or_else(|| unreachable!("there are {N} buffers"))))
 }
 
 impl Returned for SymbolicBuffer {
@@ -32,7 +35,7 @@ impl Returned for SymbolicBuffer {
         vec![self]
     }
 
-    fn rebuild(buffers: Vec<StridedBuffer>) -> Result<StridedBuffer> {
+    fn rebuild(buffers: impl ExactSizeIterator<Item = StridedBuffer>) -> Result<StridedBuffer> {
         exact(buffers).map(|[only]| only)
     }
 }
@@ -44,7 +47,7 @@ impl<const N: usize> Returned for [SymbolicBuffer; N] {
         self.iter().collect()
     }
 
-    fn rebuild(buffers: Vec<StridedBuffer>) -> Result<[StridedBuffer; N]> {
+    fn rebuild(buffers: impl ExactSizeIterator<Item = StridedBuffer>) -> Result<[StridedBuffer; N]> {
         exact(buffers)
     }
 }
@@ -56,8 +59,8 @@ impl Returned for Vec<SymbolicBuffer> {
         self.iter().collect()
     }
 
-    fn rebuild(buffers: Vec<StridedBuffer>) -> Result<Vec<StridedBuffer>> {
-        Ok(buffers)
+    fn rebuild(buffers: impl ExactSizeIterator<Item = StridedBuffer>) -> Result<Vec<StridedBuffer>> {
+        Ok(buffers.collect())
     }
 }
 
@@ -68,7 +71,7 @@ impl Returned for () {
         Vec::new()
     }
 
-    fn rebuild(_: Vec<StridedBuffer>) -> Result<()> {
+    fn rebuild(_: impl ExactSizeIterator<Item = StridedBuffer>) -> Result<()> {
         Ok(())
     }
 }
@@ -82,7 +85,7 @@ macro_rules! tuple {
                 vec![$(&self.$index),*]
             }
 
-            fn rebuild(buffers: Vec<StridedBuffer>) -> Result<Self::Real> {
+            fn rebuild(buffers: impl ExactSizeIterator<Item = StridedBuffer>) -> Result<Self::Real> {
                 exact(buffers).map(|[$($member),*]| ($($member,)*))
             }
         }

@@ -1,20 +1,80 @@
 //! Running the kernels of a graph on real buffers.
 //!
 //! Sizes come from the bindings of the call; every kernel is planned for them, launched, and its intermediates go back
-//! to the allocator at the end. Decides nothing about fusion.
+//! to the allocator at the end. What was planned is kept for the next call of the same layouts. Decides nothing about
+//! fusion.
 
 use crate::buffer::{Buffer, Meta, StridedBuffer};
 use crate::device::Device;
 use crate::dtype::Scalar;
+use crate::emit::{self, Source};
 use crate::error::{Error, ErrorKind, Result};
-use crate::exec::{self, Fused};
+use crate::exec::{self, Fused, Place, Replay, Step};
 use crate::layout::{self, Layout, Overlap, Region};
 use crate::op::Operand;
-use crate::plan::Plan;
-use crate::trace::fuse::{Kernel, KernelInput};
-use crate::trace::graph::{ArgValue, Graph, MemoryId, Op, Origin, View};
-use crate::trace::{Dim, Values};
+use crate::plan::{self, KernelSpec, Program, ReduceSpec};
+use crate::trace::file::KernelImage;
+use crate::trace::fuse::{Kernel, KernelBody, KernelInput};
+use crate::trace::graph::{ArgValue, Graph, MemoryId, Op, Origin, View, Work};
+use crate::trace::{Dim, Values, verify};
 use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// What a run gave.
+pub(super) struct Run {
+    pub(super) results: Vec<StridedBuffer>,
+    /// The kernels that ran.
+    pub(super) used: Vec<Used>,
+    /// What runs the same for other inputs of the same layouts; none if it depends on what memory they share.
+    pub(super) replay: Option<Replay>,
+}
+
+/// A kernel and the device that it ran on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Used {
+    Kernel(Device, KernelSpec),
+    Sum(Device, ReduceSpec),
+}
+
+impl Used {
+    /// The kernel as it is saved.
+    pub(super) fn image(&self) -> Result<KernelImage> {
+        let (device, source) = match self {
+            Used::Kernel(device, spec) => (*device, emit::source(spec)?),
+            Used::Sum(device, spec) => (*device, emit::sum_source(spec)?),
+        };
+        let binary = exec::binary(device, &source)?;
+        Ok(KernelImage { entry: source.entry, source: source.text, binary })
+    }
+}
+
+/// Runs the kernels; op by op where inputs share memory that is written.
+pub(super) fn all(
+    graph: &Graph,
+    kernels: &[Kernel],
+    values: &Values,
+    inputs: &[&StridedBuffer],
+) -> Result<Run> {
+    let mut memories = Memories::new(graph, values, inputs);
+    let (mut used, mut steps) = (Vec::new(), Some(Vec::new()));
+    if inputs_are_entangled(graph, inputs) {
+        one_by_one(graph, &mut memories)?;
+        steps = None;
+    } else {
+        for body in kernels {
+            let ran = kernel(body, &mut memories)?;
+            used.extend(ran.used);
+            match (ran.work, &mut steps) {
+                (Again::Work(work), Some(steps)) => steps.push(memories.step(body, work)?),
+                (Again::Never, _) => steps = None,
+                (Again::Nothing, _) | (Again::Work(_), None) => {}
+            }
+        }
+    }
+    let results = graph.results.iter().map(|view| memories.view(view)).collect::<Result<_>>()?;
+    let replay = steps.map(|steps| memories.replay(steps)).transpose()?;
+    Ok(Run { results, used, replay: replay.filter(|replay| replay.fits(inputs)) })
+}
 
 /// The memories of one run.
 pub(super) struct Memories<'a> {
@@ -35,11 +95,56 @@ impl<'a> Memories<'a> {
         match self.graph.memories[view.memory].origin {
             Origin::Input(index) => {
                 let input = self.inputs.get(index).copied().ok_or_else(missing)?;
-                let offset = input.meta().layout.offset() + layout.offset();
-                Ok(input.with_layout(Layout::new(layout.shape(), layout.strides(), offset)?))
+                inside(input.meta(), input.meta().layout.offset(), &layout)?;
+                Ok(input.part(&layout))
             }
-            Origin::Result(_) => Ok(self.result(view.memory)?.with_layout(layout)),
+            Origin::Result(_) => {
+                let result = self.result(view.memory)?;
+                inside(result.meta(), 0, &layout)?;
+                Ok(result.part(&layout))
+            }
         }
+    }
+
+    /// Where a view is, for replays.
+    fn place(&mut self, view: &View) -> Result<Place> {
+        let layout = self.layout(&view.layout)?;
+        let part = |whole: &Layout| {
+            let is_whole = layout.offset() == 0
+                && (layout.shape(), layout.strides()) == (whole.shape(), whole.strides());
+            (!is_whole).then_some(layout.clone())
+        };
+        match self.graph.memories[view.memory].origin {
+            Origin::Input(index) => {
+                let input = self.inputs.get(index).copied().ok_or_else(missing)?;
+                Ok(Place::Input(index, part(&input.meta().layout)))
+            }
+            Origin::Result(_) => {
+                let part = part(&self.result(view.memory)?.meta().layout);
+                let made = self.results[..view.memory].iter().flatten().count();
+                Ok(Place::Made(made, part))
+            }
+        }
+    }
+
+    /// A kernel that ran, with the places of its operands.
+    fn step(&mut self, kernel: &Kernel, work: exec::Work) -> Result<Step> {
+        let inputs = kernel.inputs.iter().map(|input| match input {
+            KernelInput::View(view) => self.place(view),
+            KernelInput::Number(number) => Ok(Place::Number(*number)),
+        });
+        let inputs = inputs.collect::<Result<_>>()?;
+        let outputs = kernel.outputs.iter().map(|view| self.place(view)).collect::<Result<_>>()?;
+        Ok(Step { work, inputs, outputs })
+    }
+
+    fn replay(&mut self, steps: Vec<Step>) -> Result<Replay> {
+        let graph = self.graph;
+        let results = graph.results.iter().map(|view| self.place(view)).collect::<Result<_>>()?;
+        let written = (0..self.inputs.len())
+            .filter(|&input| graph.nodes.iter().flat_map(Op::writes).any(|view| view.memory == input));
+        let made = self.results.iter().flatten().map(|result| result.meta().clone()).collect();
+        Ok(Replay::new(self.inputs, written.collect(), made, steps, results))
     }
 
     fn result(&mut self, memory: MemoryId) -> Result<&StridedBuffer> {
@@ -59,6 +164,15 @@ impl<'a> Memories<'a> {
         let start = layout.start().terms().iter().map(|dim| self.values.of(dim)).sum();
         Layout::new(&shape, &strides, start)
     }
+}
+
+/// Whether a view, of which offsets count from `start`, lies within a buffer. One that a trace recorded does.
+fn inside(whole: &Meta, start: isize, view: &Layout) -> Result<()> {
+    if verify::contains(&whole.layout, &view.moved(start)) {
+        return Ok(());
+    }
+    let message = format!("the graph takes a view {view:?} that leaves {whole}; trace the function again");
+    Err(Error::new(ErrorKind::Shape, message))
 }
 
 fn missing() -> Error {
@@ -90,6 +204,11 @@ impl Operands {
             buffers.push(buffer);
             numbers.push(number);
         }
+        if let Some(other) = outputs.iter().find(|output| output.shape() != outputs[0].shape()) {
+            let message =
+                format!("outputs of one kernel have shapes {:?} and {:?}", outputs[0].shape(), other.shape());
+            return Err(Error::new(ErrorKind::Shape, message));
+        }
         let mut operands = Operands { buffers, numbers, outputs, disjoint: true, shares_otherwise: false };
         for output in &operands.outputs {
             for input in operands.buffers.iter().flatten().filter(|input| input.device() == device) {
@@ -103,9 +222,9 @@ impl Operands {
         Ok(operands)
     }
 
-    fn fused<'a>(&'a self, kernel: &'a Kernel) -> Fused<'a> {
+    fn fused<'a>(&'a self, program: &'a Arc<Program>) -> Fused<'a> {
         Fused {
-            program: &kernel.program,
+            program,
             buffers: &self.buffers,
             numbers: &self.numbers,
             outputs: &self.outputs,
@@ -114,26 +233,91 @@ impl Operands {
     }
 }
 
+/// What a kernel did.
+struct Ran {
+    used: Option<Used>,
+    work: Again,
+}
+
+/// What it takes to run a kernel again on the same layouts.
+#[expect(clippy::large_enum_variant, reason = "most are work")]
+enum Again {
+    Work(exec::Work),
+    /// It computes no element.
+    Nothing,
+    /// It has to be planned again.
+    Never,
+}
+
 /// Runs a kernel. An op that reads what it writes at other elements, or writes elements twice, is a kernel of its own
 /// and runs as an eager call does, with that call's checks and copies.
-pub(super) fn kernel(kernel: &Kernel, memories: &mut Memories<'_>) -> Result<()> {
+fn kernel(kernel: &Kernel, memories: &mut Memories<'_>) -> Result<Ran> {
+    let program = match &kernel.body {
+        KernelBody::Program(program) => program,
+        KernelBody::Sum => return sum(kernel, memories, sum_again),
+    };
     let operands = Operands::new(kernel, memories)?;
+    let device = operands.outputs.first().map_or(Device::Cpu, StridedBuffer::device);
     let twice = operands.outputs.iter().any(|output| layout::has_internal_overlap(&output.meta().layout));
     match kernel.ops.as_slice() {
-        &[only] if operands.shares_otherwise || twice => one(&memories.graph.nodes[only], memories),
+        &[only] if operands.shares_otherwise || twice => {
+            one(&memories.graph.nodes[only], memories)?;
+            Ok(Ran { used: None, work: Again::Never })
+        }
         _ if twice => {
             let message =
                 "elements of a buffer that is written in place share memory; give one without overlap";
             Err(Error::new(ErrorKind::Overlap, message))
         }
-        _ => exec::run_fused(&operands.fused(kernel)),
+        _ => {
+            let ran = exec::run_fused(&operands.fused(program))?;
+            let work = match (&ran.spec, ran.planned) {
+                (_, Some(planned)) => Again::Work(exec::Work::Kernel(planned)),
+                (None, None) => Again::Nothing,
+                (Some(_), None) => Again::Never,
+            };
+            Ok(Ran { used: ran.spec.map(|spec| Used::Kernel(device, spec)), work })
+        }
     }
 }
 
-/// The plan of a kernel.
-pub(super) fn plan(kernel: &Kernel, memories: &mut Memories<'_>) -> Result<Plan> {
-    let operands = Operands::new(kernel, memories)?;
-    exec::plan_fused(&operands.fused(kernel))
+fn sum_again(from: &StridedBuffer, to: &StridedBuffer) -> Result<Ran> {
+    exec::sum_into(from, to)?;
+    Ok(match exec::plan_sum(from, to) {
+        Some(plan) => {
+            Ran { used: Some(Used::Sum(to.device(), plan.spec)), work: Again::Work(exec::Work::Sum(plan)) }
+        }
+        None => Ran { used: None, work: Again::Never },
+    })
+}
+
+/// Does something with the operand and the result of a sum.
+fn sum<T>(
+    kernel: &Kernel,
+    memories: &mut Memories<'_>,
+    act: impl FnOnce(&StridedBuffer, &StridedBuffer) -> Result<T>,
+) -> Result<T> {
+    match (kernel.inputs.as_slice(), kernel.outputs.as_slice()) {
+        ([KernelInput::View(from)], [to]) => {
+            let (from, to) = (memories.view(from)?, memories.view(to)?);
+            plan::infer_sum(from.meta(), to.meta())?;
+            act(&from, &to)
+        }
+        _ => Err(missing()),
+    }
+}
+
+/// The CUDA C++ of a kernel.
+pub(super) fn source(kernel: &Kernel, memories: &mut Memories<'_>) -> Result<Source> {
+    match &kernel.body {
+        KernelBody::Program(program) => {
+            let operands = Operands::new(kernel, memories)?;
+            emit::source(&exec::plan_fused(&operands.fused(program))?.spec)
+        }
+        KernelBody::Sum => {
+            sum(kernel, memories, |from, to| emit::sum_source(&plan::reduce(from.meta(), to.meta()).spec))
+        }
+    }
 }
 
 fn region(buffer: &StridedBuffer) -> Region<'_> {
@@ -177,6 +361,12 @@ fn one(op: &Op, memories: &mut Memories<'_>) -> Result<()> {
         .collect();
     let mut outputs =
         op.writes().map(|view| memories.view(view)).collect::<Result<SmallVec<[StridedBuffer; 2]>>>()?;
-    let mut outputs: SmallVec<[&mut StridedBuffer; 2]> = outputs.iter_mut().collect();
-    StridedBuffer::call_out(op.op, &operands, &mut outputs)
+    match (op.work, operands.as_slice(), outputs.as_mut_slice()) {
+        (Work::Pointwise { op, .. }, operands, outputs) => {
+            let mut outputs: SmallVec<[&mut StridedBuffer; 2]> = outputs.iter_mut().collect();
+            StridedBuffer::call_out(op, operands, &mut outputs)
+        }
+        (Work::Sum, [Operand::Buffer(from)], [to]) => exec::sum_into(from, to),
+        (Work::Sum, ..) => Err(missing()),
+    }
 }

@@ -10,6 +10,7 @@ use super::symbol::{Definition, Origin, Range, Symbol, id};
 use crate::error::{Error, ErrorKind};
 use crate::layout::Place;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
@@ -125,6 +126,12 @@ impl State {
         symbol
     }
 
+    /// A new symbol for what follows from earlier ones, as a graph that is read defines it.
+    pub(super) fn defined(&mut self, definition: Definition) -> Monomial {
+        let (seen, range) = (definition.value(&self.seen), self.range_of(&definition));
+        self.push(Symbol { seen, range, origin: Origin::Derived(definition), equals: None })
+    }
+
     fn push(&mut self, symbol: Symbol) -> Monomial {
         let id = id(self.symbols.len());
         self.seen.push(symbol.seen);
@@ -165,6 +172,12 @@ impl State {
             self.assume(Orders::only(seen).0, a, b, place);
         }
         seen
+    }
+
+    /// Whether two terms are known to be equal; asks nothing.
+    pub(super) fn are_equal(&self, a: &Monomial, b: &Monomial) -> bool {
+        let (a, b) = self.normal(a, b);
+        self.possible(&a, &b) == Orders(EQUAL)
     }
 
     /// Whether the order of two terms is one of these.
@@ -254,7 +267,12 @@ impl State {
             _ => return,
         };
         let operand = place.operand.and_then(|operand| self.frame.operands.get(operand).copied());
-        let why = Why { step: place.step, axis: place.axis, operand, op: self.frame.op };
+        let why = Why {
+            step: Cow::Borrowed(place.step),
+            axis: place.axis,
+            operand: operand.map(Cow::Borrowed),
+            op: self.frame.op.map(Cow::Borrowed),
+        };
         if self.policy == Policy::Strict {
             let message = format!(
                 "the trace holds only if {} {} {} ({} and {} in this run), from {why}; give sizes that must agree the same symbol, \
@@ -267,8 +285,13 @@ impl State {
             );
             self.refuse(Error::new(ErrorKind::Guard, message));
         }
-        self.learn(relation, &lhs, &rhs);
-        self.guards.push(Fact { relation, lhs, rhs, why });
+        self.guarded(Fact { relation, lhs, rhs, why });
+    }
+
+    /// Takes a guard for true.
+    pub(super) fn guarded(&mut self, fact: Fact) {
+        self.learn(fact.relation, &fact.lhs, &fact.rhs);
+        self.guards.push(fact);
     }
 
     pub(super) fn refuse(&mut self, error: Error) {
@@ -375,10 +398,7 @@ impl State {
             |symbol: &Symbol| matches!(&symbol.origin, Origin::Derived(known) if known.is_same(&definition));
         let symbol = match self.symbols.iter().position(same) {
             Some(found) => Monomial::symbol(id(found)),
-            None => {
-                let range = self.range_of(&definition);
-                self.push(Symbol { seen, range, origin: Origin::Derived(definition), equals: None })
-            }
+            None => self.defined(definition),
         };
         if seen < 2 {
             self.equals(&symbol, &Monomial::number(seen), place);

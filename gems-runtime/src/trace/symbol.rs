@@ -15,7 +15,7 @@ pub(super) struct Symbol {
 }
 
 /// Where the value of a symbol comes from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// The caller: the place among the values that are bound, and the name in texts.
     Given { slot: usize, name: String },

@@ -1,7 +1,7 @@
 //! The loop of a plan's body over one chunk: one op, or several in turn with their intermediates in the cache.
 #![expect(unsafe_code, reason = "chunks are untyped memory")]
 
-use super::{CHUNK, Chunk};
+use super::Chunk;
 use crate::dtype::{self, Convert, DType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::op::{CpuKernel, OpDef};
@@ -9,19 +9,22 @@ use crate::plan::{Body, Program, ValueRef};
 use smallvec::SmallVec;
 
 /// What runs on a chunk.
-pub(super) enum Loop {
+#[derive(Debug)]
+pub(in crate::exec) enum Loop {
     Op(CpuKernel),
     Program(Vec<Step>, Vec<Outgoing>),
 }
 
 /// One op of a program.
-pub(super) struct Step {
+#[derive(Debug)]
+pub(in crate::exec) struct Step {
     kernel: CpuKernel,
     args: Vec<Conversion>,
     results: Vec<Conversion>,
 }
 
 /// A value on its way into or out of an op.
+#[derive(Debug)]
 struct Conversion {
     value: ValueRef,
     /// Chunk that holds the value: counted in the scratch memory.
@@ -30,19 +33,15 @@ struct Conversion {
 }
 
 /// A result of a program: which value, and its bytes.
-pub(super) struct Outgoing {
+#[derive(Debug)]
+pub(in crate::exec) struct Outgoing {
     value: ValueRef,
     size: usize,
 }
 
-/// Chunks for intermediates: one a result of a step, then one an argument and a spare one.
-pub(super) struct Scratch {
-    chunks: Vec<Chunk>,
-}
-
 impl Loop {
     /// The loop of a body.
-    pub(super) fn new(body: &Body) -> Result<Loop> {
+    pub(in crate::exec) fn new(body: &Body) -> Result<Loop> {
         match body {
             Body::Op { op, compute } => Ok(Loop::Op(kernel(op, *compute)?)),
             Body::Program(program) => {
@@ -57,29 +56,28 @@ impl Loop {
         }
     }
 
-    /// Scratch memory for one thread.
-    pub(super) fn scratch(&self) -> Scratch {
-        let chunks = match self {
+    /// How many chunks it needs for intermediates: one a result of a step, then one an argument and a spare one.
+    pub(super) fn scratch(&self) -> usize {
+        match self {
             Loop::Op(_) => 0,
             Loop::Program(steps, _) => {
                 let results: usize = steps.iter().map(|step| step.results.len()).sum();
                 let most = steps.iter().map(|step| step.args.len() + step.results.len()).max().unwrap_or(0);
                 results + most + 1
             }
-        };
-        Scratch { chunks: vec![Chunk([0; CHUNK * 16]); chunks] }
+        }
     }
 
     /// Runs on `n` elements.
     ///
     /// # Safety
     /// `inputs` and `outputs` are as [`CpuKernel::run`] asks, for the dtypes of the body's inputs and outputs;
-    /// `n ≤ CHUNK`.
+    /// `n ≤ CHUNK`; `scratch` has as many chunks as [`Loop::scratch`] says.
     pub(super) unsafe fn run(
         &self,
         inputs: &[*mut u8],
         outputs: &[*mut u8],
-        scratch: &mut Scratch,
+        scratch: &mut [Chunk],
         n: usize,
     ) {
         match self {
@@ -140,13 +138,15 @@ unsafe fn run_program(
     outgoing: &[Outgoing],
     inputs: &[*mut u8],
     outputs: &[*mut u8],
-    scratch: &mut Scratch,
+    scratch: &mut [Chunk],
     n: usize,
 ) {
     let kept: usize = steps.iter().map(|step| step.results.len()).sum();
-    let (results, working) = scratch.chunks.split_at_mut(kept);
+    let (results, working) = scratch.split_at_mut(kept);
     let mut results: SmallVec<[*mut u8; 16]> = results.iter_mut().map(|chunk| chunk.0.as_mut_ptr()).collect();
-    let mut working: SmallVec<[*mut u8; 16]> = working.iter_mut().map(|chunk| chunk.0.as_mut_ptr()).collect();
+    let most = steps.iter().map(|step| step.args.len() + step.results.len()).max().unwrap_or(0);
+    let working = working.iter_mut().take(most + 1);
+    let mut working: SmallVec<[*mut u8; 16]> = working.map(|chunk| chunk.0.as_mut_ptr()).collect();
     let spare = working.pop().unwrap_or(std::ptr::null_mut());
     // A result that goes out is computed where it goes, unless an input lies there that a later op may read.
     for step in steps {

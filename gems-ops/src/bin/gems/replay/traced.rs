@@ -9,7 +9,7 @@ use gems_ops::dtype::DType;
 use gems_ops::error::{Error, ErrorKind, Result};
 use gems_ops::layout::Layout;
 use gems_ops::op::{OpDef, Operand};
-use gems_ops::trace::{Fusion, trace_and_run};
+use gems_ops::trace::{Options, trace};
 use smallvec::SmallVec;
 
 /// A buffer with memory whose calls go through a trace.
@@ -37,12 +37,13 @@ impl Buffer for TracedBuffer {
         dtype: Option<DType>,
     ) -> Result<SmallVec<[Self; 2]>> {
         let eager = StridedBuffer::run(op, &plain(operands), dtype)?;
-        let traced = trace_and_run(&buffers(operands), Fusion::On, |inputs| {
+        let inputs = buffers(operands);
+        let form = trace(&inputs, Options::default(), |inputs| {
             Ok(SymbolicBuffer::run(op, &symbolic(operands, &inputs), dtype)?.into_vec())
         });
-        let traced = match traced {
+        let traced = match form.and_then(|form| form.run(&inputs)) {
             // With numbers alone there is nothing to trace.
-            Err(_) if buffers(operands).is_empty() => eager.clone().into_vec(),
+            Err(_) if inputs.is_empty() => eager.clone().into_vec(),
             traced => traced?,
         };
         for (eager, traced) in eager.iter().zip(&traced) {
@@ -56,14 +57,14 @@ impl Buffer for TracedBuffer {
         let n_inputs = inputs.len();
         let targets: Vec<StridedBuffer> = outputs.iter().map(|output| output.0.clone()).collect();
         let all: Vec<&StridedBuffer> = inputs.into_iter().chain(&targets).collect();
-        let results = trace_and_run(&all, Fusion::On, |traced| {
+        let form = trace(&all, Options::default(), |traced| {
             let (inputs, targets) = traced.split_at(n_inputs);
             let mut targets = targets.to_vec();
             let mut given: Vec<&mut SymbolicBuffer> = targets.iter_mut().collect();
             SymbolicBuffer::call_out(op, &symbolic(operands, inputs), &mut given)?;
             Ok(targets)
         })?;
-        for (output, result) in outputs.iter_mut().zip(results) {
+        for (output, result) in outputs.iter_mut().zip(form.run(&all)?) {
             output.0 = result;
         }
         Ok(())

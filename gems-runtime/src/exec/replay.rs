@@ -1,0 +1,180 @@
+//! Functions of several kernels, ready to run again: the hot path of compiled functions.
+//!
+//! All that depends on layouts, dtypes, devices and alignment was decided before, and is found by them. A replay takes no
+//! lock, plans nothing and allocates nothing but the memory of results; each kernel costs its launch.
+//! Decides nothing: kernels, their order and their operands come from the run that was planned.
+
+use super::planned::Planned;
+use super::ready::span;
+use super::reduce::{self, SumCall};
+use super::table::{Key, Table};
+use crate::buffer::{Buffer, Meta, StridedBuffer};
+use crate::dtype::Scalar;
+use crate::error::Result;
+use crate::layout::Layout;
+use crate::op::Operand;
+use crate::plan::Reduction;
+use smallvec::SmallVec;
+
+/// A function for inputs of one kind.
+#[derive(Debug)]
+pub(crate) struct Replay {
+    /// What is allocated: intermediates and results.
+    made: Vec<Meta>,
+    steps: Vec<Step>,
+    results: Vec<Place>,
+    /// The inputs that are written.
+    written: SmallVec<[usize; 4]>,
+    /// Bytes from the address of each input to its lowest byte and behind its highest.
+    spans: SmallVec<[(i64, i64); 8]>,
+}
+
+/// One kernel with its operands.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) work: Work,
+    pub(crate) inputs: SmallVec<[Place; 8]>,
+    pub(crate) outputs: SmallVec<[Place; 4]>,
+}
+
+/// What a step runs.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "most are kernels")]
+pub(crate) enum Work {
+    Kernel(Planned),
+    Sum(Reduction),
+}
+
+/// Where an operand is; without a layout it is the whole buffer.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "most are views")]
+pub(crate) enum Place {
+    Input(usize, Option<Layout>),
+    Made(usize, Option<Layout>),
+    Number(Scalar),
+}
+
+thread_local! {
+    static TABLE: Table<Replay> = const { Table::new() };
+}
+
+/// The key of a call of a function, by the function's number and the inputs; `None` if it is too long.
+pub(crate) fn replay_key(function: u64, inputs: &[&StridedBuffer]) -> Option<Key> {
+    let mut key = Key::new();
+    key.push(function);
+    inputs.iter().for_each(|input| key.push_buffer(input));
+    key.fitting()
+}
+
+/// Runs a function if it ran before on inputs of this kind; `None` if it did not, or if memory is shared in a way that
+/// the replay knows nothing of.
+pub(crate) fn replay(key: &Key, inputs: &[&StridedBuffer]) -> Option<Result<SmallVec<[StridedBuffer; 4]>>> {
+    TABLE.with(|table| table.with(key, |replay| replay.fits(inputs).then(|| replay.run(inputs))))?
+}
+
+impl Replay {
+    pub(crate) fn new(
+        inputs: &[&StridedBuffer],
+        written: SmallVec<[usize; 4]>,
+        made: Vec<Meta>,
+        steps: Vec<Step>,
+        results: Vec<Place>,
+    ) -> Replay {
+        let spans = inputs.iter().map(|input| span(&input.meta().layout, input.dtype())).collect();
+        Replay { made, steps, results, written, spans }
+    }
+
+    /// Keeps the replay for the next call of its kind.
+    pub(crate) fn keep(self, key: &Key) {
+        TABLE.with(|table| table.keep(key, self));
+    }
+
+    /// Whether what is written is apart from every other input, as it was in the run that was planned.
+    pub(crate) fn fits(&self, inputs: &[&StridedBuffer]) -> bool {
+        let range = |input: usize| {
+            let ((low, high), address) = (self.spans[input], inputs[input].address());
+            (address.wrapping_add_signed(low), address.wrapping_add_signed(high))
+        };
+        let apart = |a: (u64, u64), b: (u64, u64)| a.1 <= b.0 || b.1 <= a.0;
+        self.written
+            .iter()
+            .all(|&input| (0..inputs.len()).all(|other| other == input || apart(range(input), range(other))))
+    }
+
+    fn run(&self, inputs: &[&StridedBuffer]) -> Result<SmallVec<[StridedBuffer; 4]>> {
+        let mut made: SmallVec<[StridedBuffer; 4]> = SmallVec::new();
+        for meta in &self.made {
+            made.push(self.allocate(meta)?);
+        }
+        let memories = Memories { inputs, made: &made };
+        self.steps.iter().try_for_each(|step| step.run(memories))?;
+        Ok(self.results.iter().filter_map(|place| memories.view(place)).collect())
+    }
+
+    /// Memory on the device of a kernel, without looking up the device.
+    fn allocate(&self, meta: &Meta) -> Result<StridedBuffer> {
+        let kernel = self.steps.iter().find_map(|step| match &step.work {
+            Work::Kernel(planned) if planned.device() == meta.device => Some(planned),
+            _ => None,
+        });
+        kernel.map_or_else(|| StridedBuffer::allocate(meta), |planned| planned.allocate(meta))
+    }
+}
+
+/// The buffers of one run.
+#[derive(Clone, Copy)]
+struct Memories<'a> {
+    inputs: &'a [&'a StridedBuffer],
+    made: &'a [StridedBuffer],
+}
+
+impl<'a> Memories<'a> {
+    fn whole(self, place: &Place) -> Option<&'a StridedBuffer> {
+        match *place {
+            Place::Input(input, _) => self.inputs.get(input).copied(),
+            Place::Made(made, _) => self.made.get(made),
+            Place::Number(_) => None,
+        }
+    }
+
+    /// A handle of an operand.
+    fn view(self, place: &Place) -> Option<StridedBuffer> {
+        let whole = self.whole(place)?;
+        match place {
+            Place::Input(_, Some(layout)) | Place::Made(_, Some(layout)) => Some(whole.part(layout)),
+            _ => Some(whole.clone()),
+        }
+    }
+}
+
+impl Place {
+    fn is_part(&self) -> bool {
+        matches!(self, Place::Input(_, Some(_)) | Place::Made(_, Some(_)))
+    }
+}
+
+impl Step {
+    fn run(&self, memories: Memories<'_>) -> Result<()> {
+        // Only parts need handles of their own.
+        let places = || self.inputs.iter().chain(&self.outputs);
+        let parts: SmallVec<[StridedBuffer; 4]> =
+            places().filter(|place| place.is_part()).filter_map(|place| memories.view(place)).collect();
+        let mut parts = parts.iter();
+        let mut buffer = |place: &Place| if place.is_part() { parts.next() } else { memories.whole(place) };
+        let operands: SmallVec<[Operand<'_, StridedBuffer>; 8]> = self
+            .inputs
+            .iter()
+            .map(|place| match (place, buffer(place)) {
+                (_, Some(buffer)) => Operand::Buffer(buffer),
+                (Place::Number(number), None) => Operand::Scalar(*number),
+                (Place::Input(..) | Place::Made(..), None) => Operand::Scalar(Scalar::I64(0)),
+            })
+            .collect();
+        let outputs: SmallVec<[&StridedBuffer; 4]> = self.outputs.iter().filter_map(buffer).collect();
+        match (&self.work, operands.as_slice(), outputs.as_slice()) {
+            (Work::Kernel(planned), operands, outputs) => planned.run(operands, outputs),
+            (Work::Sum(plan), [Operand::Buffer(from)], [to]) => reduce::launch(&SumCall { plan, from, to }),
+            (Work::Sum(_), ..) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What a function does with inputs of one form: its graph, and the kernels that the graph became.
+
+use crate::buffer::Buffer;
+use crate::buffer::{Meta, StridedBuffer, SymbolicBuffer};
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::Layout;
+use crate::trace::file::KernelImage;
+use crate::trace::fuse::{self, Kernel};
+use crate::trace::graph::{Graph, View};
+use crate::trace::run::{self, Memories, Run, Used};
+use crate::trace::{Dim, Options, Policy, Recorder, Returned, Scope, Values, explain};
+use smallvec::SmallVec;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+/// A traced function of inputs of one form: dtypes, ranks, devices, which sizes are 1, how strides follow from sizes, and
+/// the guards of the trace.
+#[derive(Debug)]
+pub struct Form {
+    pub(super) graph: Graph,
+    pub(super) options: Options,
+    pub(super) kernels: Vec<Kernel>,
+    /// Kernels that ran: what is worth saving.
+    used: Mutex<BTreeSet<Used>>,
+}
+
+/// Traces a function of any number of inputs and fuses what it did.
+///
+/// # Errors
+/// The function's own; a returned buffer that does not come from the inputs.
+pub fn trace<R: Returned>(
+    inputs: &[&StridedBuffer],
+    options: Options,
+    function: impl FnOnce(Vec<SymbolicBuffer>) -> Result<R>,
+) -> Result<Form> {
+    let scope = Scope::new(Policy::Guard);
+    let recorder = Recorder::default();
+    let mut traced = Vec::new();
+    for (index, input) in inputs.iter().enumerate() {
+        let meta = input.meta();
+        // Where an input lies in its storage changes nothing about the function.
+        let layout = Layout::new(meta.layout.shape(), meta.layout.strides(), 0)?;
+        let name = format!("x{index}");
+        let symbolic = SymbolicBuffer::like_symbolic(&Meta { layout, ..meta.clone() }, &name, &scope)?;
+        traced.push(symbolic.into_input(&recorder, index, &name));
+    }
+    let returned = function(traced)?;
+    let result = |buffer: &SymbolicBuffer| match buffer.traced() {
+        Some(traced) => Ok(View { memory: traced.memory, layout: buffer.meta().layout.clone() }),
+        None => {
+            let message = format!("the returned {buffer} does not come from the inputs, so it has no value");
+            Err(Error::new(ErrorKind::Value, message))
+        }
+    };
+    let results = returned.flatten().into_iter().map(result).collect::<Result<Vec<_>>>()?;
+    let graph = Graph { results, guards: scope.guards()?, ..recorder.snapshot() };
+    let form = Form::new(graph.settled().simplified(), options);
+    debug_assert!(form.graph.verify().is_ok(), "{:?}\n{}", form.graph.verify(), form.graph);
+    Ok(form)
+}
+
+impl Form {
+    /// The kernels of a graph.
+    pub(super) fn new(graph: Graph, options: Options) -> Form {
+        let kernels = fuse::kernels(&graph, options);
+        tracing::debug!("{} ops in {} kernels", graph.ops().len(), kernels.len());
+        Form { graph, options, kernels, used: Mutex::default() }
+    }
+
+    /// The graph, without dead and repeated ops.
+    #[must_use]
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The kernels: what was joined, what was not and why, and the guards.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        explain::explain(self)
+    }
+
+    /// Runs the function.
+    ///
+    /// # Errors
+    /// `Guard` if the inputs are of another form; a device that fails.
+    pub fn run(&self, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
+        Ok(self.run_for(&self.values(inputs)?, inputs)?.results)
+    }
+
+    /// The CUDA C++ of every kernel for inputs of these sizes, as fresh allocations would be aligned.
+    ///
+    /// # Errors
+    /// As [`Form::run`].
+    pub fn cuda_sources(&self, inputs: &[&StridedBuffer]) -> Result<Vec<String>> {
+        let values = self.values(inputs)?;
+        let mut memories = Memories::new(&self.graph, &values, inputs);
+        self.kernels.iter().map(|kernel| Ok(run::source(kernel, &mut memories)?.text)).collect()
+    }
+
+    fn values(&self, inputs: &[&StridedBuffer]) -> Result<Values> {
+        self.bind(inputs).ok_or_else(|| {
+            let given: Vec<String> = inputs.iter().map(|input| format!("{:?}", input.meta())).collect();
+            let message = format!(
+                "the inputs {} are not of the form that was traced; trace the function with inputs like them",
+                given.join(", ")
+            );
+            Error::new(ErrorKind::Guard, message)
+        })
+    }
+
+    pub(super) fn run_for(&self, values: &Values, inputs: &[&StridedBuffer]) -> Result<Run> {
+        let mut run = run::all(&self.graph, &self.kernels, values, inputs)?;
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).extend(run.used.drain(..));
+        Ok(run)
+    }
+
+    /// The kernels that ran, with the binaries of those that ran on a GPU.
+    ///
+    /// # Errors
+    /// A kernel whose binary was given up and cannot be compiled again.
+    pub(super) fn images(&self) -> Result<Vec<KernelImage>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).iter().map(Used::image).collect()
+    }
+
+    /// The sizes of a call whose inputs have this form.
+    pub(super) fn bind(&self, inputs: &[&StridedBuffer]) -> Option<Values> {
+        let metas = || self.graph.inputs().map(|memory| &memory.meta);
+        let same = |(described, actual): (&Meta<Dim>, &&StridedBuffer)| {
+            described.dtype == actual.dtype() && described.device == actual.device()
+        };
+        if metas().count() != inputs.len() || !metas().zip(inputs).all(same) {
+            return None;
+        }
+        let described: SmallVec<[&Layout<Dim>; 8]> = metas().map(|meta| &meta.layout).collect();
+        let actual: SmallVec<[&Layout; 8]> = inputs.iter().map(|input| &input.meta().layout).collect();
+        let guards = self.graph.guards();
+        let bindings = guards.bind(&described, &actual)?;
+        guards.check(&bindings).ok()?;
+        Some(guards.values(&bindings))
+    }
+}
