@@ -73,13 +73,7 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
     /// As `run`.
     #[doc(hidden)]
     fn call<const N: usize>(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<[Self; N]> {
-        let outputs = Self::run(op, operands, None)?;
-        if outputs.len() != N {
-            let message = format!("gives {} results, {N} were asked for", outputs.len());
-            return Err(Error::new(ErrorKind::Value, message).in_op(op.name));
-        }
-        let mut outputs = outputs.into_iter();
-        Ok(std::array::from_fn(|_| outputs.next().unwrap_or_else(|| unreachable!("there are {N} results"))))
+        array(op, Self::run(op, operands, None)?)
     }
 
     /// The same into existing buffers.
@@ -105,4 +99,17 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
     /// `Driver`.
     #[doc(hidden)]
     fn sum_like(&self, like: &Self) -> Result<Self>;
+}
+
+/// The results of a call, whose number is known.
+pub(crate) fn array<B, A: smallvec::Array<Item = B>, const N: usize>(
+    op: &OpDef,
+    outputs: SmallVec<A>,
+) -> Result<[B; N]> {
+    if outputs.len() != N {
+        let message = format!("gives {} results, {N} were asked for", outputs.len());
+        return Err(Error::new(ErrorKind::Value, message).in_op(op.name));
+    }
+    let mut outputs = outputs.into_iter();
+    Ok(std::array::from_fn(|_| outputs.next().unwrap_or_else(|| unreachable!("there are {N} results"))))
 }

@@ -285,6 +285,10 @@ impl Buffer for StridedBuffer {
         exec::call(op, operands, dtype)
     }
 
+    fn call<const N: usize>(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<[Self; N]> {
+        exec::call_array(op, operands)
+    }
+
     fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()> {
         exec::call_out(op, operands, outputs)
     }

@@ -66,10 +66,11 @@ impl Packed {
         }
     }
 
-    /// The same bytes; cheaper than a clone, which goes element by element.
+    /// Adds these arguments to one without any: cheaper than a clone, which goes element by element and is moved.
     #[cfg(feature = "cuda")]
-    pub(crate) fn copied(&self) -> Packed {
-        Packed { words: SmallVec::from_slice(&self.words), starts: SmallVec::from_slice(&self.starts) }
+    pub(crate) fn copy_to(&self, empty: &mut Packed) {
+        empty.words.extend_from_slice(&self.words);
+        empty.starts.extend_from_slice(&self.starts);
     }
 
     /// Replaces the first bytes of an argument that was packed, as many as it has words.

@@ -90,7 +90,8 @@ impl Launch {
     pub(super) fn run(&self, call: &Call<'_>) -> Result<()> {
         let stream = Current::or(self.stream);
         order(call, &stream)?;
-        let mut packed = self.packed.copied();
+        let mut packed = Packed::default();
+        self.packed.copy_to(&mut packed);
         for (position, parameter) in self.parameters.iter().enumerate() {
             match *parameter {
                 Parameter::Value(i) => packed.set(position, &call.values[i]),

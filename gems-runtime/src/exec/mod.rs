@@ -20,11 +20,11 @@ pub(crate) use fused::{Fused, plan_fused, run_fused};
 pub use prepared::Prepared;
 pub use reduce::{SumBackEnd, SumCall, sum_to, sum_to_on};
 pub(crate) use reduce::{plan_sum, sum_into};
-pub(crate) use replay::{Place, Replay, Step, Work, replay, replay_key};
-
+pub(crate) use replay::{Place, Replay, Step, Work, describe_replay, replay};
+pub(crate) use table::Key;
 pub(crate) use transfer::{allocate, read, to_device, write, write_bytes, zero};
 
-use crate::buffer::{Buffer, Meta, StridedBuffer};
+use crate::buffer::{self, Buffer, Meta, StridedBuffer};
 use crate::compile::{Arch, Binary};
 use crate::device::Device;
 use crate::dtype::{self, DType};
@@ -47,12 +47,30 @@ pub(crate) fn call(
     operands: &[Operand<'_, StridedBuffer>],
     dtype: Option<DType>,
 ) -> Result<SmallVec<[StridedBuffer; 2]>> {
-    let key = ready::key(op, operands, dtype, &[]);
-    let result = match key.as_ref().and_then(|key| ready::call(key, operands)) {
+    let mut key = Key::default();
+    let key = ready::describe(&mut key, op, operands, dtype, &[]).then_some(&key);
+    let result = match key.and_then(|key| ready::call(key, operands)) {
         Some(result) => result,
-        None => call_first(launch, op, operands, dtype, key.as_ref()),
+        None => call_first(launch, op, operands, dtype, key),
     };
     result.map_err(|error| error.in_op(op.name))
+}
+
+/// As [`call`], for a number of results that is known.
+pub(crate) fn call_array<const N: usize>(
+    op: &'static OpDef,
+    operands: &[Operand<'_, StridedBuffer>],
+) -> Result<[StridedBuffer; N]> {
+    let mut key = Key::default();
+    let key = ready::describe(&mut key, op, operands, None, &[]).then_some(&key);
+    match key.and_then(|key| ready::call::<N>(key, operands)) {
+        Some(Ok(outputs)) => buffer::array(op, outputs),
+        Some(Err(error)) => Err(error.in_op(op.name)),
+        None => match call_first(launch, op, operands, None, key) {
+            Ok(outputs) => buffer::array(op, outputs),
+            Err(error) => Err(error.in_op(op.name)),
+        },
+    }
 }
 
 /// Runs `op` into new buffers, with another back end than the device's own.
@@ -74,7 +92,7 @@ fn call_first(
     op: &'static OpDef,
     operands: &[Operand<'_, StridedBuffer>],
     dtype: Option<DType>,
-    key: Option<&table::Key>,
+    key: Option<&Key>,
 ) -> Result<SmallVec<[StridedBuffer; 2]>> {
     let arguments = plan::arguments(operands);
     let op = op.form(&arguments);
@@ -92,7 +110,7 @@ fn call_first(
 
 /// Keeps the plan of a call for the next one of its kind.
 fn keep(
-    key: Option<&table::Key>,
+    key: Option<&Key>,
     operands: &[Operand<'_, StridedBuffer>],
     plan: Option<Plan>,
     outputs: &[&StridedBuffer],
@@ -110,15 +128,16 @@ pub(crate) fn call_out(
     operands: &[Operand<'_, StridedBuffer>],
     outputs: &mut [&mut StridedBuffer],
 ) -> Result<()> {
-    let result = {
+    let mut key = Key::default();
+    let usable;
+    let done = {
         let given: SmallVec<[&StridedBuffer; 2]> = outputs.iter().map(|output| &**output).collect();
-        let key = ready::key(op, operands, None, &given);
-        let done = key.as_ref().and_then(|key| ready::call_out(key, operands, &given));
-        done.ok_or(key)
+        usable = ready::describe(&mut key, op, operands, None, &given);
+        usable.then(|| ready::call_out(&key, operands, &given)).flatten()
     };
-    let result = match result {
-        Ok(result) => result,
-        Err(key) => call_out_first(launch, op, operands, outputs, key.as_ref()),
+    let result = match done {
+        Some(result) => result,
+        None => call_out_first(launch, op, operands, outputs, usable.then_some(&key)),
     };
     result.map_err(|error| error.in_op(op.name))
 }
@@ -142,7 +161,7 @@ fn call_out_first(
     op: &'static OpDef,
     operands: &[Operand<'_, StridedBuffer>],
     outputs: &mut [&mut StridedBuffer],
-    mut key: Option<&table::Key>,
+    mut key: Option<&Key>,
 ) -> Result<()> {
     let arguments = plan::arguments(operands);
     let op = op.form(&arguments);

@@ -16,14 +16,14 @@ use crate::op::{Numbers, OpDef, Operand};
 use crate::plan::Plan;
 use smallvec::SmallVec;
 
-/// The key of a call; `None` if it is too long.
-pub(super) fn key(
+/// Fills an empty key with what tells a call from others; whether it can be used.
+pub(super) fn describe(
+    key: &mut Key,
     op: &'static OpDef,
     operands: &[Operand<'_, StridedBuffer>],
     dtype: Option<DType>,
     outputs: &[&StridedBuffer],
-) -> Option<Key> {
-    let mut key = Key::new();
+) -> bool {
     // Where a number's value takes part in planning, it is part of the key.
     let values_matter = op.check.is_some() || op.numbers != Numbers::Wrap;
     key.push(std::ptr::from_ref(op) as u64);
@@ -38,7 +38,7 @@ pub(super) fn key(
                     Scalar::U64(value) => (3, value),
                     Scalar::F64(value) => (4, value.to_bits()),
                     // Both parts would be needed; no op that looks at values takes complex numbers.
-                    Scalar::C128(_) if values_matter => return None,
+                    Scalar::C128(_) if values_matter => return false,
                     Scalar::C128(_) => (5, 0),
                 };
                 key.push(u64::MAX - tag);
@@ -54,7 +54,7 @@ pub(super) fn key(
         };
         key.push(u64::from(operands.iter().any(wholly)));
     }
-    key.fitting()
+    key.fits()
 }
 
 /// A call that was planned before.
@@ -147,16 +147,19 @@ fn with<R>(key: &Key, f: impl FnOnce(&Ready) -> R) -> Option<R> {
 }
 
 /// Runs a call into new buffers if one of its kind was planned before.
-pub(super) fn call(
+pub(super) fn call<const N: usize>(
     key: &Key,
     operands: &[Operand<'_, StridedBuffer>],
-) -> Option<Result<SmallVec<[StridedBuffer; 2]>>> {
+) -> Option<Result<SmallVec<[StridedBuffer; N]>>> {
     with(key, |ready| {
         let mut outputs = SmallVec::new();
         for meta in &ready.outputs {
             outputs.push(ready.planned.allocate(meta)?);
         }
-        ready.planned.run(operands, &references(&outputs))?;
+        {
+            let outputs: SmallVec<[&StridedBuffer; N]> = outputs.iter().collect();
+            ready.planned.run(operands, &outputs)?;
+        }
         Ok(outputs)
     })
 }

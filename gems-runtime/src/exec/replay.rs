@@ -58,12 +58,12 @@ thread_local! {
     static TABLE: Table<Replay> = const { Table::new() };
 }
 
-/// The key of a call of a function, by the function's number and the inputs; `None` if it is too long.
-pub(crate) fn replay_key(function: u64, inputs: &[&StridedBuffer]) -> Option<Key> {
-    let mut key = Key::new();
+/// Fills an empty key with what tells a call of a function from others, by the function's number and the inputs; whether
+/// it can be used.
+pub(crate) fn describe_replay(key: &mut Key, function: u64, inputs: &[&StridedBuffer]) -> bool {
     key.push(function);
     inputs.iter().for_each(|input| key.push_buffer(input));
-    key.fitting()
+    key.fits()
 }
 
 /// Runs a function if it ran before on inputs of this kind; `None` if it did not, or if memory is shared in a way that

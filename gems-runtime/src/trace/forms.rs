@@ -46,14 +46,18 @@ impl Forms {
 
     /// Runs a call again whose layouts this thread has seen before.
     pub(super) fn replay(&self, inputs: &[&StridedBuffer]) -> Option<Result<Results>> {
-        exec::replay(&exec::replay_key(self.number, inputs)?, inputs)
+        let mut key = exec::Key::default();
+        exec::describe_replay(&mut key, self.number, inputs).then(|| exec::replay(&key, inputs))?
     }
 
     /// Runs a form, and keeps what was planned for calls of the same layouts.
     pub(super) fn run(&self, form: &Form, values: &Values, inputs: &[&StridedBuffer]) -> Result<Results> {
         let run = form.run_for(values, inputs)?;
-        if let (Some(replay), Some(key)) = (run.replay, exec::replay_key(self.number, inputs)) {
-            replay.keep(&key);
+        if let Some(replay) = run.replay {
+            let mut key = exec::Key::default();
+            if exec::describe_replay(&mut key, self.number, inputs) {
+                replay.keep(&key);
+            }
         }
         Ok(run.results.into())
     }
