@@ -29,7 +29,13 @@ fn calls(form: u64) -> impl Iterator<Item = (String, RandomCall)> {
             })
             .collect();
         let call = RandomCall::new(form, &shape, &mut random);
-        (format!("form {form} turn {turn}: {} {shape:?} of {:?} into {:?}", call.op.name, call.buffers, call.out), call)
+        (
+            format!(
+                "form {form} turn {turn}: {} {shape:?} of {:?} into {:?}",
+                call.op.name, call.buffers, call.out
+            ),
+            call,
+        )
     })
 }
 
@@ -109,7 +115,11 @@ fn the_cpu_gives_what_a_loop_over_indices_gives() {
             .buffers
             .iter()
             .enumerate()
-            .map(|(at, buffer)| if Some(at) == call.number { buffer.clone() } else { gathered(buffer, &shape) })
+            .map(
+                |(at, buffer)| {
+                    if Some(at) == call.number { buffer.clone() } else { gathered(buffer, &shape) }
+                },
+            )
             .collect();
         let expected = expect(StridedBuffer::run(call.op, &call.operands(&flat), None), &context);
         let got = gathered(&result, &shape);
@@ -121,11 +131,7 @@ fn the_cpu_gives_what_a_loop_over_indices_gives() {
 fn symbolic_calls_give_the_metadata_of_eager_ones() {
     for (context, call) in (0..FORMS).flat_map(calls) {
         let eager = expect(StridedBuffer::run(call.op, &call.operands(&call.buffers), None), &context);
-        let symbols: Vec<SymbolicBuffer> = call
-            .buffers
-            .iter()
-            .map(SymbolicBuffer::like)
-            .collect();
+        let symbols: Vec<SymbolicBuffer> = call.buffers.iter().map(SymbolicBuffer::like).collect();
         let real = call.operands(&call.buffers);
         let mut buffers = symbols.iter();
         let operands: Vec<Operand<'_, SymbolicBuffer>> = call
