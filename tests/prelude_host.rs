@@ -587,6 +587,7 @@ fn functions_of_floats_agree() {
             float!($ty, 2: asinh acosh atanh);
             float!($ty, 2: Float erf);
             float!($ty, 4: Float erfc);
+            float!($ty, 4: Float normal_cdf);
             float!($ty, 16: Float tgamma);
             float!($ty, NEAR: Float lgamma bessel_j0 bessel_j1 bessel_y0 bessel_y1);
         };
@@ -678,5 +679,6 @@ fn short_forms_are_near_enough_for_bf16() {
     let mut cases = Cases::default();
     cases.unary::<f32, f32>("tanh_short", 24, Analytic::tanh);
     cases.unary::<f32, f32>("erfc_short", 128, Float::erfc);
+    cases.unary::<f32, f32>("normal_cdf_short", 128, Float::normal_cdf);
     cases.check();
 }

@@ -248,6 +248,7 @@ static METHODS: &[Method] = &[
     unary(Float, "cos_pi").gradients(&["-(g * T::PI * x.sin_pi())"]),
     unary(Float, "erf").gradients(&["g * T::FRAC_2_SQRT_PI * (-(x * x)).exp()"]),
     unary(Float, "erfc").gradients(&["-(g * T::FRAC_2_SQRT_PI * (-(x * x)).exp())"]),
+    unary(Float, "normal_cdf").gradients(&["g * 0.3989422804014327 * (-0.5 * x * x).exp()"]),
     unary(Float, "lgamma"),
     unary(Float, "tgamma"),
     unary(Float, "bessel_j0").gradients(&["-(g * x.bessel_j1())"]),

@@ -133,25 +133,14 @@ pub fn selu<T: Float>(input: T) -> T {
     elu::scalar(input, 1.6732632423543772, 1.0507009873554805, 1.0)
 }
 
-/// erfc(−x/√2), with the argument's rounding taken back where it would count: erfc(t + δ) ≈ erfc(t)·(1 − 2tδ).
-#[device_fn]
-fn twice_normal_cdf<T: Float>(x: T) -> T {
-    let root = T::FRAC_1_SQRT_2;
-    let t = -x * root;
-    let tail = t.erfc();
-    let rest = (-root).mul_add(root, 0.5) * root;
-    let delta = (-x).mul_add(root, -t) - x * rest;
-    if t > 1 && t.is_finite() { tail * (1 - 2 * t * delta) } else { tail }
-}
-
 /// x·Φ(x) with the normal distribution Φ; −∞ → −0.
 ///
-/// Computed as ½x·erfc(−x/√2), which keeps the negative tail. Matches `torch.nn.functional.gelu`, but for −∞ (NaN
+/// Φ is computed as ½erfc(−x/√2), which keeps the negative tail. Matches `torch.nn.functional.gelu`, but for −∞ (NaN
 /// there) and the tail (0 there).
 #[pointwise_dynamic(promote = default(input), grad(backward = gelu_backward::scalar, order = 2))]
 pub fn gelu<T: Float>(input: T) -> T {
-    let twice_cdf = twice_normal_cdf(input);
-    if twice_cdf == 0 { -0.0 } else { 0.5 * input * twice_cdf }
+    let cdf = input.normal_cdf();
+    if cdf == 0 { -0.0 } else { input * cdf }
 }
 
 /// x·σ(2u) with u = √(2/π)·(x + 0.044715·x³); −∞ → −0.

@@ -181,7 +181,7 @@ pub(crate) fn halves<B: Buffer>(input: &B, axis: isize, op: &str) -> Result<(B, 
 /// gelu′ = Φ(x) + x·φ(x), with the limits 0 and 1 at ∓∞. Matches FlagGems' `gelu_and_mul` backward.
 #[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy))]
 pub fn gelu_and_mul_backward<T: Float>(grad_output: T, x: T, y: T) -> (T, T) {
-    let cdf = 0.5 * (-x * T::FRAC_1_SQRT_2).erfc();
+    let cdf = x.normal_cdf();
     let density = 0.3989422804014327 * (-0.5 * x * x).exp();
     let bump = if density == 0 { 0 } else { x * density };
     (grad_output * y * (cdf + bump), grad_output * gelu::scalar(x))

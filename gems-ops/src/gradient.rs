@@ -40,7 +40,7 @@ pub fn elu_backward_from_result<T: Float>(
 #[doc(alias = "infinitely_differentiable_gelu_backward")]
 #[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn gelu_backward<T: Float>(grad_output: T, input: T) -> T {
-    let cdf = 0.5 * (-input * T::FRAC_1_SQRT_2).erfc();
+    let cdf = input.normal_cdf();
     let density = 0.3989422804014327 * (-0.5 * input * input).exp();
     grad_output * (cdf + if density == 0 { 0 } else { input * density })
 }

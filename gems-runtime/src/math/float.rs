@@ -24,7 +24,7 @@ macro_rules! greater {
 
 macro_rules! float {
     ($ty:ident, $bits:ident, mantissa $mantissa:literal, bias $bias:literal, $ldexp:ident, $hypot:path,
-     $exp:path, $tanh:path, $erfc:path) => {
+     $exp:path, $tanh:path, $erfc:path, $normal_cdf:path) => {
         impl Number for $ty {
             type Real = $ty;
             const ZERO: $ty = 0.0;
@@ -290,6 +290,11 @@ macro_rules! float {
                 $erfc(self)
             }
 
+            #[inline(always)]
+            fn normal_cdf(self) -> $ty {
+                $normal_cdf(self)
+            }
+
             special! { $ty erf = libm::erf, lgamma = libm::lgamma, tgamma = libm::tgamma }
             special! { $ty bessel_j0 = libm::j0, bessel_j1 = libm::j1 }
             special! { $ty bessel_y0 = libm::y0, bessel_y1 = libm::y1 }
@@ -367,8 +372,18 @@ macro_rules! special {
     )*};
 }
 
-float!(f32, u32, mantissa 23, bias 127, ldexp_f32, hypot_f32, vector::exp, vector::tanh, vector::erfc);
-float!(f64, u64, mantissa 52, bias 1023, ldexp_f64, f64::hypot, f64::exp, f64::tanh, libm::erfc);
+float!(f32, u32, mantissa 23, bias 127, ldexp_f32, hypot_f32, vector::exp, vector::tanh, vector::erfc, vector::normal_cdf);
+float!(f64, u64, mantissa 52, bias 1023, ldexp_f64, f64::hypot, f64::exp, f64::tanh, libm::erfc, normal_cdf_f64);
+
+/// Φ(x), with the rounding of the argument of erfc taken back: erfc(t + δ) ≈ erfc(t)·(1 − 2tδ).
+fn normal_cdf_f64(x: f64) -> f64 {
+    let root = std::f64::consts::FRAC_1_SQRT_2;
+    let t = -x * root;
+    let tail = libm::erfc(t);
+    let rest = (-root).mul_add(root, 0.5) * root;
+    let delta = (-x).mul_add(root, -t) - x * rest;
+    0.5 * if t > 1.0 && tail > 0.0 { tail * (1.0 - 2.0 * t * delta) } else { tail }
+}
 
 /// The crate's function gives numbers for large negative x.
 #[inline]

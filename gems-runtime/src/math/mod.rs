@@ -193,6 +193,8 @@ pub trait Float: Real + Analytic {
     fn cos_pi(self) -> Self;
     fn erf(self) -> Self;
     fn erfc(self) -> Self;
+    /// The normal distribution Φ(x) = erfc(−x/√2)/2, relative to the result in the tail.
+    fn normal_cdf(self) -> Self;
     /// ln |Γ(x)|.
     fn lgamma(self) -> Self;
     /// Γ(x).

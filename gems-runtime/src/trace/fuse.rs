@@ -466,7 +466,20 @@ impl Builder {
 
 /// Whether a function is a few instructions: it calls no function of a mathematical library and no other function.
 pub(super) fn is_cheap(function: &DeviceFn) -> bool {
-    const DEAR: [&str; 12] =
-        ["pow", "lgamma", "tgamma", "erf", "erfc", "exp", "ln", "sin", "cos", "tan", "tanh", "hypot"];
+    const DEAR: [&str; 13] = [
+        "pow",
+        "lgamma",
+        "tgamma",
+        "erf",
+        "erfc",
+        "normal_cdf",
+        "exp",
+        "ln",
+        "sin",
+        "cos",
+        "tan",
+        "tanh",
+        "hypot",
+    ];
     function.calls.is_empty() && !function.uses.iter().any(|used| DEAR.contains(&used.name))
 }

@@ -326,6 +326,17 @@ __device__ __forceinline__ T cos_pi(T x) {
   return quarter == 1 || quarter == 2 ? T(0) - size : size;
 }
 
+//@ normal_cdf float : limits,mul_add,erfc(T)
+// erfc(-x/sqrt 2)/2, with the argument's rounding taken back where it counts: erfc(t + d) is erfc(t)·(1 - 2td).
+__device__ __forceinline__ T normal_cdf(T x) {
+  const T root = limits<T>::FRAC_1_SQRT_2();
+  const T t = -x * root;
+  const T tail = erfc(t);
+  const T rest = mul_add(-root, root, T(0.5)) * root;
+  const T delta = mul_add(-x, root, -t) - x * rest;
+  return T(0.5) * (t > T(1) && tail > T(0) ? tail * (T(1) - T(2) * t * delta) : tail);
+}
+
 //@ exp2_near
 // 2^x to 2 ulps; results below the normal numbers are 0.
 __device__ __forceinline__ f32 exp2_near(f32 x) {
@@ -374,4 +385,19 @@ __device__ __forceinline__ f32 erfc_short(f32 x) {
   const f32 power = exp2_near(::fmaf(x * x, -1.442695041f, 32.0f));
   const f32 tail = (p * t * 0x1p-32f) * power;
   return x < 0 ? 2.0f - tail : tail;
+}
+
+//@ normal_cdf_short f32 : exp2_near recip_near
+// The same for the normal distribution, erfc(-x/sqrt 2)/2, with all factors in the coefficients.
+__device__ __forceinline__ f32 normal_cdf_short(f32 x) {
+  const f32 t = recip_near(::fmaf(0.26516504f, ::fabsf(x), 1.0f));
+  f32 p = -0.13508418f * 0x1p-33f;
+  p = ::fmaf(p, t, 0.38789615f * 0x1p-33f);
+  p = ::fmaf(p, t, -0.12953761f * 0x1p-33f);
+  p = ::fmaf(p, t, 0.28301758f * 0x1p-33f);
+  p = ::fmaf(p, t, 0.16668211f * 0x1p-33f);
+  p = ::fmaf(p, t, 0.21568559f * 0x1p-33f);
+  p = ::fmaf(p, t, 0.21133974f * 0x1p-33f);
+  const f32 tail = p * t * exp2_near(::fmaf(x * x, -0.72134752f, 32.0f));
+  return x > 0 ? 1.0f - tail : tail;
 }
