@@ -39,7 +39,6 @@ pub(crate) struct Step {
 
 /// What a step runs.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "most are kernels")]
 pub(crate) enum Work {
     Kernel(Planned),
     Sum(Reduction),
@@ -47,7 +46,6 @@ pub(crate) enum Work {
 
 /// Where an operand is; without a layout it is the whole buffer.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "most are views")]
 pub(crate) enum Place {
     Input(usize, Option<Layout>),
     Made(usize, Option<Layout>),

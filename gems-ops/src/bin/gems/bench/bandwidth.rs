@@ -44,6 +44,36 @@ pub(crate) fn suite(args: &BenchArgs, out: &mut impl Write) -> Outcome<Vec<Row>>
     Ok(rows)
 }
 
+/// The ops of the sweep over sizes, with the dtype of their operands.
+const SWEPT: [(&str, &str, usize); 3] = [("tanh", "f32", 1), ("tanh", "bf16", 1), ("add", "f32", 2)];
+
+/// Bandwidth over the number of elements.
+pub(crate) fn sizes(args: &BenchArgs, out: &mut impl Write) -> Outcome<Vec<Row>> {
+    let ctx = context(args.device)?;
+    let copy = copy_speed(ctx, args)?;
+    let device = Device::Cuda(args.device);
+    head(out)?;
+    let mut rows = Vec::new();
+    for (op, dtype, operands) in SWEPT {
+        for exponent in (10..=28).step_by(2) {
+            let name = format!("{op}_{dtype}_2^{exponent}");
+            if !args.wants(&name) {
+                continue;
+            }
+            let elements = 1_u64 << exponent;
+            let operand = format!("{dtype}[{elements}]");
+            let operands = arguments(std::iter::repeat_n(operand.as_str(), operands), device)?;
+            let call = Call::op(find_op(op)?, operands, None, device, args)?;
+            let mut row = call.measure(&name, ctx, args, copy)?.report(out)?;
+            row["elements"] = json!(elements);
+            rows.push(row);
+            drop(call);
+            ctx.trim()?;
+        }
+    }
+    Ok(rows)
+}
+
 /// One op on written operands.
 pub(crate) fn single(args: &BenchArgs, name: &str, out: &mut impl Write) -> Outcome<Row> {
     let ctx = context(args.device)?;

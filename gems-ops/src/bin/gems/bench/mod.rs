@@ -65,6 +65,8 @@ pub(crate) struct BenchArgs {
 enum Suite {
     /// Fraction of a copy that kernels reach.
     Bandwidth,
+    /// Bandwidth from 2^10 to 2^28 elements.
+    Sizes,
     /// Time on the host of an eager call.
     Host,
     /// Time until the first result.
@@ -127,6 +129,7 @@ pub(crate) fn bench(args: &BenchArgs, out: &mut impl Write) -> Outcome {
 fn on_device(args: &BenchArgs, out: &mut impl Write) -> Outcome<Vec<Row>> {
     match (args.suite, &args.op) {
         (Some(Suite::Bandwidth), _) => bandwidth::suite(args, out),
+        (Some(Suite::Sizes), _) => bandwidth::sizes(args, out),
         (Some(Suite::Host), _) => host::suite(args, out),
         (Some(Suite::FirstUse), _) => first_use::suite(args, out),
         (None, Some(op)) => Ok(vec![bandwidth::single(args, op, out)?]),
