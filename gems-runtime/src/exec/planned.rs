@@ -20,7 +20,7 @@ pub(crate) struct Planned {
 enum Runner {
     Cpu(super::cpu::Loop),
     #[cfg(feature = "cuda")]
-    Cuda(super::cuda::Launch),
+    Cuda(Box<super::cuda::Launch>),
 }
 
 impl Planned {
@@ -29,7 +29,7 @@ impl Planned {
         let runner = match device {
             Device::Cpu => Runner::Cpu(super::cpu::Loop::new(&plan.spec.body).ok()?),
             #[cfg(feature = "cuda")]
-            Device::Cuda(ordinal) => Runner::Cuda(super::cuda::Launch::new(ordinal, &plan)?),
+            Device::Cuda(ordinal) => Runner::Cuda(Box::new(super::cuda::Launch::new(ordinal, &plan)?)),
             #[cfg(not(feature = "cuda"))]
             Device::Cuda(_) => return None,
         };

@@ -40,7 +40,7 @@ pub(crate) struct Step {
 /// What a step runs.
 #[derive(Debug)]
 pub(crate) enum Work {
-    Kernel(Planned),
+    Kernel(Box<Planned>),
     Sum(Reduction),
 }
 
@@ -112,7 +112,7 @@ impl Replay {
     /// Memory on the device of a kernel, without looking up the device.
     fn allocate(&self, meta: &Meta) -> Result<StridedBuffer> {
         let kernel = self.steps.iter().find_map(|step| match &step.work {
-            Work::Kernel(planned) if planned.device() == meta.device => Some(planned),
+            Work::Kernel(planned) if planned.device() == meta.device => Some(&**planned),
             _ => None,
         });
         kernel.map_or_else(|| StridedBuffer::allocate(meta), |planned| planned.allocate(meta))

@@ -272,7 +272,7 @@ fn kernel(kernel: &Kernel, memories: &mut Memories<'_>) -> Result<Ran> {
         _ => {
             let ran = exec::run_fused(&operands.fused(program))?;
             let work = match (&ran.spec, ran.planned) {
-                (_, Some(planned)) => Again::Work(exec::Work::Kernel(planned)),
+                (_, Some(planned)) => Again::Work(exec::Work::Kernel(Box::new(planned))),
                 (None, None) => Again::Nothing,
                 (Some(_), None) => Again::Never,
             };
