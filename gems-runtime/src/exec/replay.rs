@@ -41,7 +41,7 @@ pub(crate) struct Step {
 #[derive(Debug)]
 pub(crate) enum Work {
     Kernel(Box<Planned>),
-    Sum(Reduction),
+    Sum(Box<Reduction>),
 }
 
 /// Where an operand is; without a layout it is the whole buffer.

@@ -285,7 +285,8 @@ fn sum_again(from: &StridedBuffer, to: &StridedBuffer) -> Result<Ran> {
     exec::sum_into(from, to)?;
     Ok(match exec::plan_sum(from, to) {
         Some(plan) => {
-            Ran { used: Some(Used::Sum(to.device(), plan.spec)), work: Again::Work(exec::Work::Sum(plan)) }
+            let used = Some(Used::Sum(to.device(), plan.spec));
+            Ran { used, work: Again::Work(exec::Work::Sum(Box::new(plan))) }
         }
         None => Ran { used: None, work: Again::Never },
     })
