@@ -204,10 +204,13 @@ pub fn softplus<T: Float>(input: T, #[param] beta: T, #[param] threshold: T) -> 
     if scaled > threshold { input } else { (scaled.maximum(0) + (-scaled.abs()).exp().ln_1p()) / beta }
 }
 
-/// x/(1 + |x|); ±∞ → ±1. Integers become floats first.
+/// x/(1 + |x|); ±∞ → ±1. Of integers 1 + |x| wraps, and the quotient is f32.
 ///
 /// Matches `torch.nn.functional.softsign`, but for ±∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float), complex = softsign_complex, grad(backward = crate::slope::of_softsign))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(int, float), complex = softsign_complex, integers = softsign_integers,
+    grad(backward = crate::slope::of_softsign)
+)]
 pub fn softsign<T: Float>(input: T) -> T {
     if input.is_infinite() { (1.0).copysign(input) } else { input / (1 + input.abs()) }
 }
@@ -215,6 +218,11 @@ pub fn softsign<T: Float>(input: T) -> T {
 #[pointwise_dynamic(promote = default(input), dtypes(complex), name = "softsign")]
 fn softsign_complex<T: Analytic>(input: T) -> T {
     input / (1 + input.abs() as T)
+}
+
+#[pointwise_dynamic(promote = default(input), dtypes(int), name = "softsign")]
+fn softsign_integers<T: Int>(input: T) -> f32 {
+    input as f32 / (1 + input.abs()) as f32
 }
 
 /// x·cosh x − sinh x for |x| < 1: its power series, in which nothing cancels.
@@ -341,6 +349,16 @@ mod tests {
             assert!(f(f64::NAN).is_nan());
         }
         assert_eq!((softsign::scalar(-INF), tanhshrink::scalar(INF)), (-1.0, INF));
+    }
+
+    #[test]
+    fn softsign_of_integers_wraps_before_it_divides() {
+        let x = StridedBuffer::from_vec(vec![i8::MIN, -3, 0, 127], &[4]).unwrap();
+        let got = softsign(&x).unwrap().to_vec::<f32>().unwrap();
+        assert_eq!(got, [128.0 / 127.0, -0.75, 0.0, -127.0 / 128.0]);
+        let mut wide = StridedBuffer::from_vec(vec![0.0f64; 4], &[4]).unwrap();
+        softsign::out(&x, &mut wide).unwrap();
+        assert_eq!(wide.to_vec::<f64>().unwrap()[1], -0.75);
     }
 
     #[test]

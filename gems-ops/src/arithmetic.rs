@@ -345,7 +345,7 @@ pub fn ldexp<T: Float>(input: T, other: T) -> T {
 
 #[pointwise_dynamic(promote = default(input, other), dtypes(complex), name = "ldexp")]
 fn ldexp_complex<T: Analytic>(input: T, other: T) -> T {
-    input * other.exp2()
+    if other.im() == 0 { input * other.exp2() } else { input * (2 as T).pow(other) }
 }
 
 /// |x| with the sign bit of y as stored, that of NaN and −0 too.

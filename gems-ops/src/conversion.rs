@@ -107,10 +107,12 @@ pub fn masked_scale<T: Float>(input: T, mask: bool, #[param] scale: T) -> T {
     if mask { input * scale } else { 0 }
 }
 
-/// `nan` for NaN, `posinf` for ∞, `neginf` for −∞, else x.
+/// `nan` for NaN, `posinf` for ∞, `neginf` for −∞, else x; complex numbers part by part.
 ///
 /// The formula of [`nan_to_num`], with all numbers given.
-#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float), grad)]
+#[pointwise_dynamic(
+    promote = default(input), dtypes(bool, int, float), complex = nan_to_num_complex, grad
+)]
 pub fn nan_to_num_kernel<T: Real>(input: T, #[param] nan: T, #[param] posinf: T, #[param] neginf: T) -> T {
     if input.is_nan() {
         nan
@@ -123,12 +125,20 @@ pub fn nan_to_num_kernel<T: Real>(input: T, #[param] nan: T, #[param] posinf: T,
     }
 }
 
-/// `nan` for NaN, `posinf` for ∞ or else the greatest value of the stored dtype, `neginf` likewise; integers stay.
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "nan_to_num_kernel")]
+fn nan_to_num_complex<T: Number>(input: T, #[param] nan: T, #[param] posinf: T, #[param] neginf: T) -> T {
+    let re = nan_to_num_kernel::scalar(input.re(), nan.re(), posinf.re(), neginf.re());
+    let im = nan_to_num_kernel::scalar(input.im(), nan.re(), posinf.re(), neginf.re());
+    (re as T).with_im(im)
+}
+
+/// `nan` for NaN, `posinf` for ∞ or else the greatest value of the stored dtype, `neginf` likewise; integers stay,
+/// complex numbers are taken part by part.
 ///
-/// Matches `torch.nan_to_num` on real dtypes.
+/// Matches `torch.nan_to_num`.
 ///
 /// # Errors
-/// `DType` for complex numbers; `Memory`; `Driver`.
+/// `Memory`; `Driver`.
 pub fn nan_to_num<B: Buffer>(input: &B, nan: f64, posinf: Option<f64>, neginf: Option<f64>) -> Result<B> {
     let dtype = input.meta().dtype;
     if dtype.is_int() || dtype == DType::Bool {
@@ -345,6 +355,7 @@ fn learnable_range(arguments: &[Seen], common: DType) -> Result<()> {
 mod tests {
     use super::*;
     use half::{bf16, f16};
+    use num_complex::Complex;
 
     fn buffer<T: crate::dtype::Element>(values: &[T]) -> StridedBuffer {
         StridedBuffer::from_slice(values, &[values.len()]).unwrap()
@@ -380,6 +391,9 @@ mod tests {
         let x = buffer(&[bf16::INFINITY]);
         assert_eq!(nan_to_num(&x, 0.0, None, None).unwrap().to_vec::<bf16>().unwrap(), [bf16::MAX]);
         assert_eq!(nan_to_num(&buffer(&[3i8]), 0.0, None, None).unwrap().to_vec::<i8>().unwrap(), [3]);
+        let z = buffer(&[Complex::new(f32::NAN, f32::INFINITY), Complex::new(f32::NEG_INFINITY, 1.0)]);
+        let parts = nan_to_num(&z, 3.0, Some(f64::INFINITY), None).unwrap().to_vec::<Complex<f32>>().unwrap();
+        assert_eq!(parts, [Complex::new(3.0, f32::INFINITY), Complex::new(f32::MIN, 1.0)]);
     }
 
     trait MapToF32 {

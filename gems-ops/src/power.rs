@@ -44,20 +44,21 @@ pub fn pow<T: Number>(input: T, exponent: T) -> T {
     input.pow(exponent)
 }
 
-/// xʸ computed in f64 whatever the operands are; a negative x with a fractional y gives NaN.
+/// xʸ computed in f64, in c128 if either is complex; a negative real x with a fractional y gives NaN.
 ///
-/// Matches `torch.float_power` on real dtypes.
+/// Matches `torch.float_power`.
 #[pointwise_dynamic(
-    vote(input), accepts(input = bool | int | float, exponent = bool | int | float),
-    grad
+    promote = to_double(input, exponent), dtypes(bool, int, float, complex), vote(input),
+    grad(order = 2)
 )]
-pub fn float_power(input: f64, exponent: f64) -> f64 {
+pub fn float_power<T: Analytic>(input: T, exponent: T) -> T {
     input.pow(exponent)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use num_complex::Complex;
 
     #[test]
     fn special_values_of_powers_are_those_of_c99() {
@@ -72,6 +73,12 @@ mod tests {
         let x = StridedBuffer::from_vec(vec![2i32, -2], &[2]).unwrap();
         assert_eq!(float_power(&x, -1).unwrap().to_vec::<f64>().unwrap(), [0.5, -0.5]);
         assert!(float_power(&x, 0.5).unwrap().to_vec::<f64>().unwrap()[1].is_nan());
+        let z = StridedBuffer::from_vec(vec![Complex::new(0.0f32, 2.0)], &[1]).unwrap();
+        let power = float_power(&z, &x).unwrap();
+        assert_eq!(
+            power.to_vec::<Complex<f64>>().unwrap(),
+            [Complex::new(-4.0, 0.0), Complex::new(-0.25, 0.0)]
+        );
         let negative = pow(&x, -1).unwrap_err();
         assert_eq!(negative.kind(), ErrorKind::Value);
     }

@@ -3,7 +3,7 @@
 //! Computed in f64 and rounded once. I and K are series near 0 and Chebyshev series beyond; the exponential is split,
 //! so that nothing overflows before its result does. J and Y are those of the platform's library.
 
-use super::{slope, tables};
+use super::{integers, slope, tables};
 use crate::prelude::*;
 
 /// I₀(x): even, ±∞ → ∞; overflows above 91.9 in f32, 713.98 in f64.
@@ -122,32 +122,40 @@ pub fn special_scaled_modified_bessel_k1<T: Float>(input: T) -> T {
 
 /// J₀(x): even, ±∞ → 0.
 ///
-/// Integers become floats first. Matches `torch.special.bessel_j0`, but for ±∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
+/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.bessel_j0`, but for ±∞ (NaN there).
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float), integers = integers::bessel_j0, grad
+)]
 pub fn special_bessel_j0<T: Float>(input: T) -> T {
     (input as f64).bessel_j0() as T
 }
 
 /// J₁(x): odd, ±∞ → 0.
 ///
-/// Integers become floats first. Matches `torch.special.bessel_j1`, but for ±∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
+/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.bessel_j1`, but for ±∞ (NaN there).
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float), integers = integers::bessel_j1, grad
+)]
 pub fn special_bessel_j1<T: Float>(input: T) -> T {
     (input as f64).bessel_j1() as T
 }
 
 /// Y₀(x): negative → NaN, ±0 → −∞, ∞ → 0.
 ///
-/// Integers become floats first. Matches `torch.special.bessel_y0`, but for ∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
+/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.bessel_y0`, but for ∞ (NaN there).
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float), integers = integers::bessel_y0, grad
+)]
 pub fn special_bessel_y0<T: Float>(input: T) -> T {
     (input as f64).bessel_y0() as T
 }
 
 /// Y₁(x): negative → NaN, ±0 → −∞, ∞ → 0.
 ///
-/// Integers become floats first. Matches `torch.special.bessel_y1`, but for ∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
+/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.bessel_y1`, but for ∞ (NaN there).
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float), integers = integers::bessel_y1, grad
+)]
 pub fn special_bessel_y1<T: Float>(input: T) -> T {
     (input as f64).bessel_y1() as T
 }

@@ -81,7 +81,7 @@ fn at_least(name: &str, argument: Option<&Seen>, least: i64) -> Result<()> {
 
 /// Hurwitz' ζ(s, q) = Σ (q + k)^(−s) over k ≥ 0; `input` is s, `other` is q.
 ///
-/// s = 1 → ∞; s < 1 → NaN; s = ∞ → NaN for q > 1, 1 for q = 1, else ∞; q = ∞ → 0; q an integer ≤ 0 → ∞; q < 0 with a fractional s → NaN.
+/// s = 1 → ∞; s < 1 → NaN; s = ∞ → 1 for q = 1, ∞ below; s > 2.5e13 → NaN where q^(−s) vanishes; q = ∞ → 0; q an integer ≤ 0 → ∞; q < 0 with a fractional s → NaN.
 ///
 /// Integers become floats first. Matches `torch.special.zeta`, but for q = ∞ (NaN there).
 #[pointwise_dynamic(
@@ -195,17 +195,13 @@ pub(super) fn zeta_f64(s: f64, q: f64) -> f64 {
         0.0
     } else if q <= 0.0 && q.floor() == q {
         f64::INFINITY
-    } else if s.is_infinite() {
-        // The first term alone; PyTorch has no value where it vanishes.
-        if q > 1.0 {
-            f64::NAN
-        } else if q == 1.0 {
-            1.0
-        } else {
-            f64::INFINITY
-        }
+    } else if s > 2.5e13 && q > 1.0 && q.pow(-s) == 0.0 {
+        // PyTorch has no value where the terms vanish and the 23rd power of s overflows.
+        f64::NAN
     } else if q > 0.0 {
         zeta_sum(s, q, 1.0)
+    } else if s.is_infinite() {
+        s
     } else if s.floor() != s {
         f64::NAN
     } else {
