@@ -8,14 +8,10 @@
 #![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
 use gems_ops::REGISTRY;
-use gems_ops::prelude::*;
-use gems_runtime::buffer::Meta;
 use gems_runtime::compile::{Arch, Nvrtc};
 use gems_runtime::emit;
-use gems_runtime::layout::Layout;
-use gems_runtime::op::{OpDef, ParamDef, Role, TypeRef};
-use gems_runtime::plan::{Argument, Plan, preview};
 use gems_tests::cases::{self, View};
+use gems_tests::sweep;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -82,7 +78,7 @@ fn every_op_compiles_for_the_dtypes_that_it_takes() {
         let share = if full { 1 } else { SHARE.min(kernels.len()) };
         for (turn, &(dtype, view)) in kernels.iter().enumerate() {
             let context = format!("{} of {dtype} {view:?}", op.name);
-            let plan = plan(op, dtype, view).unwrap_or_else(|error| panic!("{context}: {error}"));
+            let plan = sweep::plan(op, dtype, view).unwrap_or_else(|error| panic!("{context}: {error}"));
             let source = emit::source(&plan.spec).unwrap_or_else(|error| panic!("{context}: {error}"));
             if (turn + position) % share == 0 {
                 texts.insert(source.text, source.entry);
@@ -92,34 +88,4 @@ fn every_op_compiles_for_the_dtypes_that_it_takes() {
     let arch = Arch::from_number(90);
     let job = |(text, entry)| Job { source: emit::Source { entry, text }, arch };
     compile_all(&texts.into_iter().map(job).collect::<Vec<_>>());
-}
-
-/// The plan of `op` on operands of this dtype, the first of them under this view.
-fn plan(op: &'static OpDef, dtype: DType, view: View) -> Result<Plan> {
-    let mut metas = Vec::new();
-    for (position, param) in op.params.iter().enumerate() {
-        let view = if position == 0 { view } else { View::Contiguous };
-        let shape: &[usize] = if op.is_one_value(position) { &[] } else { &[24, 36] };
-        metas.push(meta(param, dtype, view.layout(shape)?));
-    }
-    let arguments: Vec<Argument<'_>> = op
-        .params
-        .iter()
-        .zip(&metas)
-        .map(|(param, meta)| match param.role {
-            Role::Tensor => Argument::Buffer(meta),
-            Role::Number => Argument::Number(Scalar::I64(1)),
-        })
-        .collect();
-    Ok(preview(op, &arguments)?.1)
-}
-
-/// An operand of this dtype, or of one that the parameter accepts if it takes no part in promotion.
-fn meta(param: &ParamDef, dtype: DType, layout: Layout) -> Meta {
-    let dtype = match param.ty {
-        TypeRef::Fixed(fixed) if param.accepts.contains(fixed) => fixed,
-        _ if param.promotes || param.accepts.contains(dtype) => dtype,
-        _ => param.accepts.iter().next().unwrap_or(dtype),
-    };
-    Meta { dtype, device: Device::Cpu, layout }
 }

@@ -168,7 +168,8 @@ fn computed_in(common: DType, kind: Kind, storage: bool) -> DType {
 /// Every dtype that the user lists has a computation under the bound. Without a list, the bound decides.
 fn dtypes(args: &Args, signature: &Signature, kind: Kind, storage: bool, errors: &Errors) -> DTypeSet {
     let bound = signature.generic.as_ref().map_or(Trait::Element, |generic| generic.bound);
-    let computes = |dtype: &DType| bound.has(computed_in(*dtype, kind, storage));
+    let elsewhere = |dtype: &DType| args.integers.is_some() && dtype.category() <= Category::Int;
+    let computes = |dtype: &DType| elsewhere(dtype) || bound.has(computed_in(*dtype, kind, storage));
     let Some(words) = &args.dtypes else {
         let converts = match kind {
             Kind::IntToFloat | Kind::ToDouble => [Category::Bool, Category::Int].as_slice(),

@@ -236,10 +236,19 @@ pub fn addcdiv<T: Analytic>(input: T, tensor1: T, tensor2: T, #[param] value: T)
     input + value * tensor1 / tensor2
 }
 
-/// x·a + b with one rounding.
-#[pointwise_dynamic(promote = default(input, a, b), grad)]
+/// x·a + b with one rounding; integers wrap, complex numbers round the product and the sum.
+///
+/// Own addition; C's `fma`.
+#[pointwise_dynamic(
+    promote = default(input, a, b), dtypes(int, float), integers = mul_add_plain, complex = mul_add_plain, grad
+)]
 pub fn mul_add<T: Float>(input: T, a: T, b: T) -> T {
     input.mul_add(a, b)
+}
+
+#[pointwise_dynamic(promote = default(input, a, b), dtypes(int, complex), name = "mul_add")]
+fn mul_add_plain<T: Number>(input: T, a: T, b: T) -> T {
+    input * a + b
 }
 
 /// x + alpha·y where that is positive, else +0; NaN stays NaN.
@@ -440,6 +449,7 @@ pub(crate) fn along<B: Buffer>(vector: &B, input: &B, axis: isize) -> Result<B> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use num_complex::Complex;
 
     #[test]
     fn greatest_common_divisors_are_not_negative() {
@@ -453,6 +463,18 @@ mod tests {
         assert_eq!(ldexp::scalar(1e38f32, -160.0), (f64::from(1e38f32) / 2f64.powi(160)) as f32);
         assert_eq!(ldexp::scalar(3.0f32, 0.5), 3.0 * 2f32.sqrt());
         assert!(ldexp::scalar(0.0f32, f32::INFINITY).is_nan());
+    }
+
+    #[test]
+    fn one_rounding_is_of_floats_alone() {
+        let x = StridedBuffer::from_vec(vec![1.0f32 + f32::EPSILON], &[1]).unwrap();
+        let difference = mul_add(&x, &x, -1).unwrap().to_vec::<f32>().unwrap();
+        assert_eq!(difference, [2.0 * f32::EPSILON + f32::EPSILON * f32::EPSILON]);
+        let x = StridedBuffer::from_vec(vec![100u8], &[1]).unwrap();
+        assert_eq!(mul_add(&x, 3, &x).unwrap().to_vec::<u8>().unwrap(), [144]);
+        let z = StridedBuffer::from_vec(vec![Complex::new(0.0f32, 2.0)], &[1]).unwrap();
+        let power = mul_add(&z, &z, 1).unwrap();
+        assert_eq!(power.to_vec::<Complex<f32>>().unwrap(), [Complex::new(-3.0, 0.0)]);
     }
 
     #[test]

@@ -171,12 +171,19 @@ pub fn isreal<T: Number>(input: T) -> bool {
     input.im() == 0
 }
 
-/// The sign bit of a float as stored, that of NaN and −0 too; x < 0 for an integer.
+/// The sign bit of a float as stored, that of NaN and −0 too; x < 0 for an integer, false for bool.
 ///
 /// Matches `torch.signbit`.
-#[pointwise_dynamic(promote = always_bool(input), compute = storage, dtypes(int, float))]
+#[pointwise_dynamic(
+    promote = always_bool(input), compute = storage, dtypes(bool, int, float), integers = signbit_integers
+)]
 pub fn signbit<T: Bits>(input: T) -> bool {
     input.is_sign_negative()
+}
+
+#[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int), name = "signbit")]
+fn signbit_integers<T: Int>(input: T) -> bool {
+    input < 0
 }
 
 #[cfg(test)]

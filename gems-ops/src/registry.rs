@@ -103,6 +103,10 @@ pub const ALIASES: &[(&str, &str)] = &[
     ("special_polygamma", "polygamma"),
     ("_conj_physical", "conj_physical"),
     ("_prelu_kernel_backward", "prelu_kernel_backward"),
+    (
+        "_fake_quantize_learnable_per_tensor_affine_backward",
+        "fake_quantize_learnable_per_tensor_affine_backward",
+    ),
     ("fake_quantize_per_channel_affine_cachemask", "fake_quantize_per_tensor_affine_cachemask"),
     ("_thnn_fused_lstm_cell", "lstm_cell_kernel"),
     ("_thnn_fused_gru_cell", "gru_cell_kernel"),

@@ -5,6 +5,7 @@ pub mod cases;
 pub mod compare;
 pub mod host_run;
 pub mod random;
+pub mod sweep;
 
 /// The guides; their code is run.
 #[cfg(doctest)]
