@@ -14,6 +14,16 @@ pub fn frexp<T: Float>(input: T) -> (T, i32) {
     input.frexp()
 }
 
+/// sin x and cos x, by one reading of x.
+///
+/// Integers become floats first; ±∞ gives NaN twice. Own addition; the values of `torch.sin` and `torch.cos`.
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float, complex), outputs(sine, cosine), grad
+)]
+pub fn sincos<T: Analytic>(input: T) -> (T, T) {
+    (input.sin(), input.cos())
+}
+
 /// The parts of [`polar`](fn@polar) in two buffers: (abs·cos θ, abs·sin θ).
 #[pointwise_dynamic(promote = default(abs, angle), outputs(real_part, imag_part), grad)]
 pub fn polar_parts<T: Float>(abs: T, angle: T) -> (T, T) {

@@ -1,20 +1,29 @@
 //! Steps divided by the size of past gradients: Adagrad, RMSprop, Adadelta.
 
-use super::descent_of;
+use super::{descent_of, rates};
 use crate::prelude::*;
+use gems_runtime::op::Operand;
+
+/// lr/(1 + (t−1)·lr_decay), in f64: what [`fused_adagrad_`] passes as `rate`.
+///
+/// Own addition; PyTorch's kernel computes it where `step` is on the device.
+#[pointwise_dynamic(outputs(rate))]
+pub fn fused_adagrad_rate(step: f64, #[param] lr: f64, #[param] lr_decay: f64) -> f64 {
+    lr / (1.0 + (step - 1.0) * lr_decay)
+}
 
 /// A step of Adagrad: s += g²; p −= rate·g/(√s + eps), with rate = lr/(1 + (t−1)·lr_decay).
 ///
 /// Before all, g += weight_decay·p. Matches `torch._fused_adagrad_`.
 #[pointwise_dynamic(
-    promote = default(param, grad, state_sum), outputs(param_out, state_sum_out),
+    promote = default(param, grad, state_sum), vote(param, grad, state_sum), outputs(param_out, state_sum_out),
     like(param_out = param, state_sum_out = state_sum)
 )]
 pub fn fused_adagrad<T: Float>(
     param: T,
     grad: T,
     state_sum: T,
-    #[param] rate: T,
+    rate: T,
     #[param] weight_decay: T,
     #[param] eps: T,
     #[param] maximize: bool,
@@ -45,24 +54,27 @@ impl Default for Adagrad {
     }
 }
 
-/// A step of Adagrad in place; `step` counts from 1.
+/// A step of Adagrad in place; `step` counts from 1, as a number or a buffer.
 ///
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
-pub fn fused_adagrad_<B: Buffer>(
+pub fn fused_adagrad_<'a, B: Buffer + 'a>(
     param: &mut B,
     grad: &B,
     state_sum: &mut B,
-    step: f64,
+    step: impl Into<Operand<'a, B>>,
     options: &Adagrad,
 ) -> Result<()> {
-    let rate = options.lr / (1.0 + (step - 1.0) * options.lr_decay);
+    let Adagrad { lr, lr_decay, .. } = *options;
+    let [rate] = rates(fused_adagrad_rate::DEF, step.into(), &[lr, lr_decay], |step| {
+        [fused_adagrad_rate::scalar(step, lr, lr_decay)]
+    })?;
     let (old, sum) = (param.clone(), state_sum.clone());
     fused_adagrad::out(
         &old,
         grad,
         &sum,
-        rate,
+        rate.operand(),
         options.weight_decay,
         options.eps,
         options.maximize,
