@@ -1,8 +1,10 @@
 //! Helpers shared by the test targets.
 
 pub mod agree;
+pub mod batch;
 pub mod cases;
 pub mod compare;
+pub mod grid;
 pub mod host_run;
 pub mod random;
 pub mod sweep;
