@@ -7,6 +7,9 @@ use gems_runtime::op::Operand;
 /// lr/(1−β₁ᵗ), in f64: what [`fused_adamax_`] passes as `rate`.
 ///
 /// Own addition; `torch.optim.Adamax(capturable=True)` computes it on the device.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: powers have 2 ulp, every other step is rounded correctly.
+/// Derivative: none.
 #[pointwise_dynamic(outputs(rate))]
 pub fn fused_adamax_rate(step: f64, #[param] lr: f64, #[param] beta1: f64) -> f64 {
     lr / (1.0 - beta1.pow(step))
@@ -15,6 +18,9 @@ pub fn fused_adamax_rate(step: f64, #[param] lr: f64, #[param] beta1: f64) -> f6
 /// A step of Adamax: m += (1−β₁)(g−m); u = max(β₂u, |g| + eps); p −= rate·m/u, with rate = lr/(1−β₁ᵗ).
 ///
 /// Before all, g += weight_decay·p. Matches `torch.optim.Adamax`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(
     promote = default(param, grad, exp_avg, exp_inf), vote(param, grad, exp_avg, exp_inf),
     outputs(param_out, exp_avg_out, exp_inf_out),
@@ -80,6 +86,9 @@ fn nadam_momentum(step: f64, beta1: f64, momentum_decay: f64) -> f64 {
 /// up to this step.
 ///
 /// Own addition; `torch.optim.NAdam(capturable=True)` computes them on the device.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: powers have 2 ulp, every other step is rounded correctly.
+/// Derivative: none.
 #[pointwise_dynamic(
     outputs(slope_rate, mean_rate, correction, product), like(product = mu_product), vote(step, mu_product)
 )]
@@ -100,6 +109,9 @@ pub fn fused_nadam_rates(
 /// A step of NAdam: m += (1−β₁)(g−m); v = β₂v + (1−β₂)g²; d = √(v/correction) + eps; p −= slope_rate·g/d + mean_rate·m/d.
 ///
 /// Before all, g += weight_decay·p. Matches `torch.optim.NAdam`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(
     promote = default(param, grad, exp_avg, exp_avg_sq), vote(param, grad, exp_avg, exp_avg_sq),
     outputs(param_out, exp_avg_out, exp_avg_sq_out),
@@ -174,6 +186,8 @@ pub fn fused_nadam_<'a, B: Buffer + 'a>(
 /// √((1−β₂ᵗ)·(ρ−4)(ρ−2)ρ∞/((ρ∞−4)(ρ∞−2)ρ)), and the step is rectified.
 ///
 /// Own addition; `torch.optim.RAdam(capturable=True)` computes them on the device.
+///
+/// Accuracy: powers have 2 ulp, every other step is rounded correctly. Derivative: none.
 #[pointwise_dynamic(outputs(rate, rectified))]
 pub fn fused_radam_rates(
     step: f64,
@@ -197,6 +211,9 @@ pub fn fused_radam_rates(
 /// A step of RAdam: m += (1−β₁)(g−m); v = β₂v + (1−β₂)g²; p −= rate·m, over √v + eps where `rectified` is 1.
 ///
 /// Before all, g += weight_decay·p. Matches `torch.optim.RAdam`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(
     promote = default(param, grad, exp_avg, exp_avg_sq), vote(param, grad, exp_avg, exp_avg_sq),
     outputs(param_out, exp_avg_out, exp_avg_sq_out),

@@ -13,6 +13,8 @@ use crate::prelude::*;
 ///
 /// Integers take PyTorch's recurrence in f32. Matches `torch.special.chebyshev_polynomial_t`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: n·Uₙ₋₁(x) for x.
 #[pointwise_dynamic(
     promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::chebyshev_t,
     grad(wrt(x), backward = slope::of_chebyshev_t)
@@ -26,6 +28,9 @@ pub fn special_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers take PyTorch's recurrence in f32. Matches `torch.special.chebyshev_polynomial_u`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: by the recurrence,
+/// differentiated, for x; NaN beyond degree 2²⁰.
 #[pointwise_dynamic(
     promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::chebyshev_u,
     grad(wrt(x), backward = slope::of_chebyshev_u)
@@ -39,6 +44,9 @@ pub fn special_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers take PyTorch's recurrence in f32. Matches `torch.special.chebyshev_polynomial_v`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: by the recurrence,
+/// differentiated, for x; NaN beyond degree 2²⁰.
 #[pointwise_dynamic(
     promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::chebyshev_v,
     grad(wrt(x), backward = slope::of_chebyshev_v)
@@ -52,6 +60,9 @@ pub fn special_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers take PyTorch's recurrence in f32. Matches `torch.special.chebyshev_polynomial_w`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: by the recurrence,
+/// differentiated, for x; NaN beyond degree 2²⁰.
 #[pointwise_dynamic(
     promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::chebyshev_w,
     grad(wrt(x), backward = slope::of_chebyshev_w)
@@ -65,6 +76,9 @@ pub fn special_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers take PyTorch's recurrence in f32. Matches `torch.special.shifted_chebyshev_polynomial_t`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: 2 times that of the
+/// polynomial at 2x − 1, for x.
 #[pointwise_dynamic(
     promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::shifted_chebyshev_t,
     grad(wrt(x), backward = slope::of_shifted_chebyshev_t)
@@ -78,6 +92,9 @@ pub fn special_shifted_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers take PyTorch's recurrence in f32. Matches `torch.special.shifted_chebyshev_polynomial_u`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: 2 times that of the
+/// polynomial at 2x − 1, for x.
 #[pointwise_dynamic(
     promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::shifted_chebyshev_u,
     grad(wrt(x), backward = slope::of_shifted_chebyshev_u)
@@ -91,6 +108,9 @@ pub fn special_shifted_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers take PyTorch's recurrence in f32. Matches `torch.special.shifted_chebyshev_polynomial_v`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: 2 times that of the
+/// polynomial at 2x − 1, for x.
 #[pointwise_dynamic(
     promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::shifted_chebyshev_v,
     grad(wrt(x), backward = slope::of_shifted_chebyshev_v)
@@ -104,6 +124,9 @@ pub fn special_shifted_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers take PyTorch's recurrence in f32. Matches `torch.special.shifted_chebyshev_polynomial_w`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: 2 times that of the
+/// polynomial at 2x − 1, for x.
 #[pointwise_dynamic(
     promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::shifted_chebyshev_w,
     grad(wrt(x), backward = slope::of_shifted_chebyshev_w)
@@ -117,6 +140,8 @@ pub fn special_shifted_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers take PyTorch's recurrence in f32. Matches `torch.special.hermite_polynomial_h`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: 2n·Hₙ₋₁(x) for x.
 #[pointwise_dynamic(
     promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::hermite_h,
     grad(wrt(x), backward = slope::of_hermite_h)
@@ -129,6 +154,8 @@ pub fn special_hermite_polynomial_h<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers take PyTorch's recurrence in f32. Matches `torch.special.hermite_polynomial_he`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: n·Heₙ₋₁(x) for x.
 #[pointwise_dynamic(
     promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::hermite_he,
     grad(wrt(x), backward = slope::of_hermite_he)
@@ -141,6 +168,8 @@ pub fn special_hermite_polynomial_he<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers take PyTorch's recurrence in f32. Matches `torch.special.laguerre_polynomial_l`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: −(L₀ + … + Lₙ₋₁) for x.
 #[pointwise_dynamic(
     promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::laguerre_l,
     grad(wrt(x), backward = slope::of_laguerre)
@@ -153,6 +182,9 @@ pub fn special_laguerre_polynomial_l<T: Float>(x: T, n: T) -> T {
 ///
 /// Integers take PyTorch's recurrence in f32. Matches `torch.special.legendre_polynomial_p`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: n(x·Pₙ − Pₙ₋₁)/(x² − 1)
+/// for x, by a recurrence that holds at ±1.
 #[pointwise_dynamic(
     promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::legendre_p,
     grad(wrt(x), backward = slope::of_legendre)

@@ -14,6 +14,9 @@ This page is written by `cargo gems list --markdown`; the same texts are the ops
 A result has the dtype that the kind of promotion gives; [the guide](guide.md#options) explains the kinds, and
 [numerics](numerics.md) the rules that hold for all ops.
 Every op runs on CPU and CUDA, eagerly, traced and fused, into new buffers or given ones.
+
+Of a derivative only the factor of the incoming gradient is given; r is the result.
+Accuracies of f16, bf16 and 8-bit floats are those of f32, rounded once.
 ";
 
 /// The page.
