@@ -3,10 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
 use gems_ops::prelude::*;
-use gems_runtime::exec;
-use gems_runtime::op::OpDef;
+use gems_runtime::op::{OpDef, Role};
+use gems_runtime::plan::{Argument, preview};
+use gems_runtime::{emit, exec};
 use gems_tests::random::Random;
-use gems_tests::{agree, cases, host_run};
+use gems_tests::{agree, cases, grid, host_run};
 
 /// Runs `op` on both back ends.
 #[track_caller]
@@ -29,6 +30,33 @@ fn every_kernel_of_the_case_list_gives_what_the_cpu_gives() {
             .collect();
         check(case.op, &operands, case.number, &case.name);
     }
+}
+
+#[test]
+fn binary_ops_agree_on_special_values() {
+    let calls: Vec<_> = grid::calls().collect();
+    let source = |&(op, dtype): &(&'static OpDef, DType)| {
+        let metas: Vec<_> = grid::operands(op, dtype)?.iter().map(|buffer| buffer.meta().clone()).collect();
+        let mut metas = metas.iter();
+        let arguments: Vec<Argument<'_>> = op
+            .params
+            .iter()
+            .filter_map(|param| match param.role {
+                Role::Tensor => metas.next().map(Argument::Buffer),
+                Role::Number => Some(Argument::Number(grid::NUMBER)),
+            })
+            .collect();
+        emit::source(&preview(op, &arguments)?.1.spec)
+    };
+    let sources = calls.iter().map(source).collect::<Result<Vec<_>>>().unwrap();
+    host_run::prepare(&sources).unwrap();
+    let differences = grid::differences(|op, buffers| {
+        let operands = agree::operands(op, buffers, grid::NUMBER);
+        let cpu = StridedBuffer::run(op, &operands, None)?;
+        let host = exec::call_on(host_run::back_end, op, &operands, None)?;
+        Ok([cpu.into_vec(), host.into_vec()])
+    });
+    assert_eq!(differences.unwrap(), Vec::<String>::new());
 }
 
 /// Runs `op` on both back ends into outputs of this layout.

@@ -1,21 +1,16 @@
 //! Generated kernels through NVRTC, without a driver: what is emitted is CUDA C++ that compiles.
 //!
-//! The case list is compiled for every architecture that we claim. Every op of the library is emitted for each dtype
-//! that it takes, flat and strided; of these kernels some are compiled too, so that each op and each dtype has a turn,
-//! or all of them where `GEMS_SWEEP=full` is set.
+//! The case list is compiled for every architecture that we claim. Every op of the library is compiled for each dtype
+//! that it takes, flat and strided: some 6,500 kernels, several in one program, in about 7 minutes of one core.
 //! Behind the feature `nvrtc`; with it, a missing library is a failure. Runs nothing.
 #![cfg(feature = "nvrtc")]
 #![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
 use gems_ops::REGISTRY;
-use gems_ops::prelude::*;
-use gems_runtime::buffer::Meta;
 use gems_runtime::compile::{Arch, Nvrtc};
 use gems_runtime::emit;
-use gems_runtime::layout::Layout;
-use gems_runtime::op::{OpDef, ParamDef, Role, TypeRef};
-use gems_runtime::plan::{Argument, Plan, preview};
 use gems_tests::cases::{self, View};
+use gems_tests::{batch, sweep};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,9 +18,8 @@ use std::thread;
 
 /// The oldest architecture that we claim, and the two that we measure on.
 const ARCHS: [u32; 3] = [80, 90, 100];
-/// Of the kernels of an op (each of its dtypes, flat and strided), the sweep compiles one in this many, and at least one.
-/// An odd number, so that both layouts have turns. The full sweep takes about 20 minutes of one core.
-const SHARE: usize = 9;
+/// Kernels in one program of the sweep: its fixed cost is a third of that of one kernel.
+const BATCH: usize = 16;
 
 /// A kernel's text with its name, and what it is compiled for.
 #[derive(Debug)]
@@ -74,52 +68,23 @@ fn every_kernel_of_the_case_list_compiles_for_every_architecture() {
 
 #[test]
 fn every_op_compiles_for_the_dtypes_that_it_takes() {
-    let full = std::env::var("GEMS_SWEEP").is_ok_and(|value| value == "full");
     let mut texts = BTreeMap::new();
-    for (position, op) in REGISTRY.iter().enumerate() {
-        let views = [View::Contiguous, View::Stepped];
-        let kernels: Vec<_> = op.dtypes.iter().flat_map(|dtype| views.map(|view| (dtype, view))).collect();
-        let share = if full { 1 } else { SHARE.min(kernels.len()) };
-        for (turn, &(dtype, view)) in kernels.iter().enumerate() {
-            let context = format!("{} of {dtype} {view:?}", op.name);
-            let plan = plan(op, dtype, view).unwrap_or_else(|error| panic!("{context}: {error}"));
-            let source = emit::source(&plan.spec).unwrap_or_else(|error| panic!("{context}: {error}"));
-            if (turn + position) % share == 0 {
+    for op in REGISTRY.iter() {
+        for dtype in op.dtypes.iter() {
+            for view in [View::Contiguous, View::Stepped] {
+                let context = format!("{} of {dtype} {view:?}", op.name);
+                let plan = sweep::plan(op, dtype, view).unwrap_or_else(|error| panic!("{context}: {error}"));
+                let source = emit::source(&plan.spec).unwrap_or_else(|error| panic!("{context}: {error}"));
                 texts.insert(source.text, source.entry);
             }
         }
     }
+    let kernels: Vec<_> = texts.into_iter().map(|(text, entry)| emit::Source { entry, text }).collect();
     let arch = Arch::from_number(90);
-    let job = |(text, entry)| Job { source: emit::Source { entry, text }, arch };
-    compile_all(&texts.into_iter().map(job).collect::<Vec<_>>());
-}
-
-/// The plan of `op` on operands of this dtype, the first of them under this view.
-fn plan(op: &'static OpDef, dtype: DType, view: View) -> Result<Plan> {
-    let mut metas = Vec::new();
-    for (position, param) in op.params.iter().enumerate() {
-        let view = if position == 0 { view } else { View::Contiguous };
-        let shape: &[usize] = if op.is_one_value(position) { &[] } else { &[24, 36] };
-        metas.push(meta(param, dtype, view.layout(shape)?));
-    }
-    let arguments: Vec<Argument<'_>> = op
-        .params
-        .iter()
-        .zip(&metas)
-        .map(|(param, meta)| match param.role {
-            Role::Tensor => Argument::Buffer(meta),
-            Role::Number => Argument::Number(Scalar::I64(1)),
-        })
-        .collect();
-    Ok(preview(op, &arguments)?.1)
-}
-
-/// An operand of this dtype, or of one that the parameter accepts if it takes no part in promotion.
-fn meta(param: &ParamDef, dtype: DType, layout: Layout) -> Meta {
-    let dtype = match param.ty {
-        TypeRef::Fixed(fixed) if param.accepts.contains(fixed) => fixed,
-        _ if param.promotes || param.accepts.contains(dtype) => dtype,
-        _ => param.accepts.iter().next().unwrap_or(dtype),
+    let job = |kernels: &[emit::Source]| {
+        let names: Vec<_> = kernels.iter().map(|kernel| kernel.entry.as_str()).collect();
+        Job { source: emit::Source { entry: names.join(", "), text: batch::program(kernels) }, arch }
     };
-    Meta { dtype, device: Device::Cpu, layout }
+    let jobs: Vec<_> = kernels.chunks(BATCH).map(job).collect();
+    compile_all(&jobs);
 }

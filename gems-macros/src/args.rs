@@ -14,9 +14,9 @@ use crate::dtype::{Category, DType};
 use crate::errors::{Errors, choices};
 
 /// Options of `#[pointwise_dynamic]`.
-const OPTIONS: [&str; 14] = [
+const OPTIONS: [&str; 15] = [
     "promote", "compute", "dtypes", "accepts", "numbers", "outputs", "like", "vote", "casts", "check",
-    "complex", "name", "grad", "crate",
+    "complex", "integers", "name", "grad", "crate",
 ];
 /// Options of `#[device_fn]`.
 const DEVICE_OPTIONS: [&str; 2] = ["grad", "crate"];
@@ -46,6 +46,8 @@ pub(crate) struct Args {
     pub(crate) check: Option<syn::Path>,
     /// The op for complex operands.
     pub(crate) complex: Option<syn::Path>,
+    /// The op for integer operands.
+    pub(crate) integers: Option<syn::Path>,
     pub(crate) name: Option<syn::LitStr>,
     pub(crate) outputs: Option<Vec<Ident>>,
     /// Pairs of output and parameter.
@@ -121,17 +123,19 @@ pub(crate) enum Kind {
     AlwaysBool,
     ComplexToFloat,
     BoolToLong,
+    ToDouble,
 }
 
 impl Kind {
     /// Every kind: its word in the option, and the runtime's variant.
-    const NAMES: [(&'static str, Kind, &'static str); 6] = [
+    const NAMES: [(&'static str, Kind, &'static str); 7] = [
         ("default", Kind::Default, "Default"),
         ("no_opmath", Kind::NoOpmath, "NoOpmath"),
         ("int_to_float", Kind::IntToFloat, "IntToFloat"),
         ("always_bool", Kind::AlwaysBool, "AlwaysBool"),
         ("complex_to_float", Kind::ComplexToFloat, "ComplexToFloat"),
         ("bool_to_long", Kind::BoolToLong, "BoolToLong"),
+        ("to_double", Kind::ToDouble, "ToDouble"),
     ];
 
     /// The runtime's variant.
@@ -222,6 +226,9 @@ impl Args {
             }
             "complex" => {
                 self.complex = Some(value(input, &option, "path::to::op", syn::Path::parse_mod_style)?)
+            }
+            "integers" => {
+                self.integers = Some(value(input, &option, "path::to::op", syn::Path::parse_mod_style)?)
             }
             "name" => self.name = Some(value(input, &option, "\"where\"", |input| input.parse())?),
             "outputs" => self.outputs = Some(list(input, &option, "mantissa, exponent", parse_name)?),
@@ -477,6 +484,7 @@ mod tests {
             outputs(a, b),
             like(a = x),
             complex = of_pairs,
+            integers = of_integers,
             compute = storage,
             crate = my::gems
         );
@@ -489,6 +497,7 @@ mod tests {
         assert_eq!(args.outputs.unwrap().len(), 2);
         assert_eq!(args.like.len(), 1);
         assert!(args.complex.unwrap().is_ident("of_pairs"));
+        assert!(args.integers.unwrap().is_ident("of_integers"));
         assert!(args.compute_storage.is_some() && args.krate.is_some());
     }
 

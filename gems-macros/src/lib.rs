@@ -44,6 +44,7 @@ use proc_macro::TokenStream;
 /// | `casts = freely` | given outputs may have any dtype | as promotion allows |
 /// | `check = path` | a function that refuses arguments before anything is planned | every argument is taken |
 /// | `complex = path` | the op that serves complex operands, where they need another formula | the function itself |
+/// | `integers = path` | the op that serves operands that are all bools and integers, where those need another formula | the function itself |
 /// | `name = "where"` | the name in texts and registries | the function's |
 /// | `grad`, `grad(…)` | the derivative, too: `vjp` on buffers, `BACKWARD` as an op, `backward` for numbers | none |
 /// | `crate = path` | where gems is | found in `Cargo.toml` |
@@ -53,7 +54,8 @@ use proc_macro::TokenStream;
 /// tensors but the first are numbers; `zero`, a function that is constant in pieces; `saves = output`, a derivative that
 /// takes the result; `order = 2`, the derivative of the derivative.
 ///
-/// Kinds are `default`, `no_opmath`, `int_to_float`, `always_bool`, `complex_to_float` and `bool_to_long`, as in PyTorch.
+/// Kinds are `default`, `no_opmath`, `int_to_float`, `always_bool`, `complex_to_float` and `bool_to_long`, as in PyTorch,
+/// and `to_double`, the rule of its `float_power`.
 ///
 /// # The scalar language
 ///

@@ -31,6 +31,8 @@ pub(crate) struct Method {
 pub(crate) enum Arg {
     /// The receiver's type.
     Same,
+    /// The type of the receiver's parts.
+    Real,
     /// i32.
     I32,
 }
@@ -183,6 +185,7 @@ static METHODS: &[Method] = &[
     method(Number, "abs", "abs", &[], Res::Real).gradients(ABS),
     method(Number, "re", "re", &[], Res::Real).gradients(&["g.widen()"]),
     method(Number, "im", "im", &[], Res::Real).gradients(&["(-1).sqrt() * g.widen()"]),
+    method(Number, "with_im", "with_im", &[Arg::Real], Res::Same),
     unary(Number, "conj").gradients(&["g.conj()"]),
     binary(Number, "pow").gradients(POW),
     binary(Real, "rem").gradients(&["g", "-(g * x.div_trunc(y))"]),

@@ -36,6 +36,8 @@ pub(crate) struct Schema {
     pub(crate) check: Option<syn::Path>,
     /// The op for complex operands.
     pub(crate) complex: Option<syn::Path>,
+    /// The op for integer operands.
+    pub(crate) integers: Option<syn::Path>,
     pub(crate) outputs: Vec<Output>,
 }
 
@@ -76,6 +78,7 @@ impl Schema {
             casts_freely: args.casts_freely,
             check: args.check.clone(),
             complex: args.complex.clone(),
+            integers: args.integers.clone(),
             outputs: outputs(args, signature, errors),
         };
         has_a_tensor(signature, errors);
@@ -155,6 +158,8 @@ fn computed_in(common: DType, kind: Kind, storage: bool) -> DType {
     let common = match (kind, common.category()) {
         (Kind::IntToFloat, Category::Bool | Category::Int) => DType::F32,
         (Kind::BoolToLong, Category::Bool) => DType::I64,
+        (Kind::ToDouble, Category::Complex) => DType::C128,
+        (Kind::ToDouble, _) => DType::F64,
         _ => common,
     };
     if storage { common } else { common.op_math() }
@@ -163,10 +168,11 @@ fn computed_in(common: DType, kind: Kind, storage: bool) -> DType {
 /// Every dtype that the user lists has a computation under the bound. Without a list, the bound decides.
 fn dtypes(args: &Args, signature: &Signature, kind: Kind, storage: bool, errors: &Errors) -> DTypeSet {
     let bound = signature.generic.as_ref().map_or(Trait::Element, |generic| generic.bound);
-    let computes = |dtype: &DType| bound.has(computed_in(*dtype, kind, storage));
+    let elsewhere = |dtype: &DType| args.integers.is_some() && dtype.category() <= Category::Int;
+    let computes = |dtype: &DType| elsewhere(dtype) || bound.has(computed_in(*dtype, kind, storage));
     let Some(words) = &args.dtypes else {
         let converts = match kind {
-            Kind::IntToFloat => [Category::Bool, Category::Int].as_slice(),
+            Kind::IntToFloat | Kind::ToDouble => [Category::Bool, Category::Int].as_slice(),
             Kind::BoolToLong => &[Category::Bool],
             _ => &[],
         };

@@ -5,6 +5,8 @@ use crate::prelude::*;
 /// Bitwise and; bool: and.
 ///
 /// Matches `torch.bitwise_and`.
+///
+/// Accuracy: exact. Derivative: none.
 #[doc(alias = "__and__")]
 #[pointwise_dynamic(promote = default(input, other), dtypes(bool, int))]
 pub fn bitwise_and<T: Int>(input: T, other: T) -> T {
@@ -14,6 +16,8 @@ pub fn bitwise_and<T: Int>(input: T, other: T) -> T {
 /// Bitwise or; bool: or.
 ///
 /// Matches `torch.bitwise_or`.
+///
+/// Accuracy: exact. Derivative: none.
 #[doc(alias = "__or__")]
 #[pointwise_dynamic(promote = default(input, other), dtypes(bool, int))]
 pub fn bitwise_or<T: Int>(input: T, other: T) -> T {
@@ -23,6 +27,8 @@ pub fn bitwise_or<T: Int>(input: T, other: T) -> T {
 /// Bitwise exclusive or; bool: not equal.
 ///
 /// Matches `torch.bitwise_xor`.
+///
+/// Accuracy: exact. Derivative: none.
 #[doc(alias = "__xor__")]
 #[pointwise_dynamic(promote = default(input, other), dtypes(bool, int))]
 pub fn bitwise_xor<T: Int>(input: T, other: T) -> T {
@@ -32,6 +38,8 @@ pub fn bitwise_xor<T: Int>(input: T, other: T) -> T {
 /// The complement; bool: not.
 ///
 /// Matches `torch.bitwise_not`.
+///
+/// Accuracy: exact. Derivative: none.
 #[pointwise_dynamic(promote = default(input), dtypes(bool, int))]
 pub fn bitwise_not<T: Int>(input: T) -> T {
     !input
@@ -40,6 +48,8 @@ pub fn bitwise_not<T: Int>(input: T) -> T {
 /// x·2^count, wrapping; 0 if the count is negative or not less than the width.
 ///
 /// Matches `torch.bitwise_left_shift`.
+///
+/// Accuracy: exact. Derivative: none.
 #[doc(alias = "__lshift__")]
 #[pointwise_dynamic(promote = default(input, other), dtypes(int))]
 pub fn bitwise_left_shift<T: Int>(input: T, other: T) -> T {
@@ -50,6 +60,8 @@ pub fn bitwise_left_shift<T: Int>(input: T, other: T) -> T {
 ///
 /// A negative count, or one not less than the width, leaves the sign only: −1 or 0. Matches
 /// `torch.bitwise_right_shift`.
+///
+/// Accuracy: exact. Derivative: none.
 #[doc(alias = "__rshift__")]
 #[pointwise_dynamic(promote = default(input, other), dtypes(int))]
 pub fn bitwise_right_shift<T: Int>(input: T, other: T) -> T {

@@ -10,6 +10,8 @@ use gems_runtime::op::Seen;
 /// x = y; false for NaN; −0 = 0.
 ///
 /// Matches `torch.eq`; an integer number outside the dtype's range keeps its value here.
+///
+/// Accuracy: exact. Derivative: none.
 #[pointwise_dynamic(promote = always_bool(input, other), dtypes(bool, int, float, complex), numbers = exact)]
 pub fn eq<T: Number>(input: T, other: T) -> bool {
     input == other
@@ -18,6 +20,8 @@ pub fn eq<T: Number>(input: T, other: T) -> bool {
 /// x ≠ y; true for NaN.
 ///
 /// Matches `torch.ne`; an integer number outside the dtype's range keeps its value here.
+///
+/// Accuracy: exact. Derivative: none.
 #[doc(alias = "not_equal")]
 #[pointwise_dynamic(promote = always_bool(input, other), dtypes(bool, int, float, complex), numbers = exact)]
 pub fn ne<T: Number>(input: T, other: T) -> bool {
@@ -27,6 +31,8 @@ pub fn ne<T: Number>(input: T, other: T) -> bool {
 /// x < y; false for NaN.
 ///
 /// Matches `torch.lt`; an integer number outside the dtype's range keeps its value here.
+///
+/// Accuracy: exact. Derivative: none.
 #[doc(alias = "less")]
 #[pointwise_dynamic(promote = always_bool(input, other), dtypes(bool, int, float), numbers = exact)]
 pub fn lt<T: Real>(input: T, other: T) -> bool {
@@ -36,6 +42,8 @@ pub fn lt<T: Real>(input: T, other: T) -> bool {
 /// x ≤ y; false for NaN.
 ///
 /// Matches `torch.le`; an integer number outside the dtype's range keeps its value here.
+///
+/// Accuracy: exact. Derivative: none.
 #[doc(alias = "less_equal")]
 #[pointwise_dynamic(promote = always_bool(input, other), dtypes(bool, int, float), numbers = exact)]
 pub fn le<T: Real>(input: T, other: T) -> bool {
@@ -45,6 +53,8 @@ pub fn le<T: Real>(input: T, other: T) -> bool {
 /// x > y; false for NaN.
 ///
 /// Matches `torch.gt`; an integer number outside the dtype's range keeps its value here.
+///
+/// Accuracy: exact. Derivative: none.
 #[doc(alias = "greater")]
 #[pointwise_dynamic(promote = always_bool(input, other), dtypes(bool, int, float), numbers = exact)]
 pub fn gt<T: Real>(input: T, other: T) -> bool {
@@ -54,6 +64,8 @@ pub fn gt<T: Real>(input: T, other: T) -> bool {
 /// x ≥ y; false for NaN.
 ///
 /// Matches `torch.ge`; an integer number outside the dtype's range keeps its value here.
+///
+/// Accuracy: exact. Derivative: none.
 #[doc(alias = "greater_equal")]
 #[pointwise_dynamic(promote = always_bool(input, other), dtypes(bool, int, float), numbers = exact)]
 pub fn ge<T: Real>(input: T, other: T) -> bool {
@@ -77,6 +89,8 @@ fn tolerances(arguments: &[Seen], _: DType) -> Result<()> {
 /// The difference of integers is exact; differences are compared in f64.
 ///
 /// Matches `torch.isclose`; dtypes promote here.
+///
+/// Accuracy: differences of integers are exact, the rest is rounded as written. Derivative: none.
 #[pointwise_dynamic(
     promote = always_bool(input, other), dtypes(bool, int, float), check = tolerances, complex = isclose_complex
 )]
@@ -113,6 +127,8 @@ fn isclose_complex<T: Number>(
 /// x is NaN; complex: either part is.
 ///
 /// Matches `torch.isnan`.
+///
+/// Accuracy: exact. Derivative: none.
 #[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float, complex))]
 pub fn isnan<T: Number>(input: T) -> bool {
     input != input
@@ -121,6 +137,8 @@ pub fn isnan<T: Number>(input: T) -> bool {
 /// x is ∞ or −∞; complex: either part is.
 ///
 /// Matches `torch.isinf`.
+///
+/// Accuracy: exact. Derivative: none.
 #[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float), complex = isinf_complex)]
 pub fn isinf<T: Real>(input: T) -> bool {
     input > T::MAX || input < T::MIN
@@ -136,6 +154,8 @@ fn isinf_complex<T: Number>(input: T) -> bool {
 /// x is neither infinite nor NaN; complex: both parts are.
 ///
 /// Matches `torch.isfinite`.
+///
+/// Accuracy: exact. Derivative: none.
 #[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float), complex = isfinite_complex)]
 pub fn isfinite<T: Real>(input: T) -> bool {
     T::MIN <= input && input <= T::MAX
@@ -150,6 +170,8 @@ fn isfinite_complex<T: Number>(input: T) -> bool {
 /// x is ∞.
 ///
 /// Matches `torch.isposinf`.
+///
+/// Accuracy: exact. Derivative: none.
 #[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float))]
 pub fn isposinf<T: Real>(input: T) -> bool {
     input > T::MAX
@@ -158,6 +180,8 @@ pub fn isposinf<T: Real>(input: T) -> bool {
 /// x is −∞.
 ///
 /// Matches `torch.isneginf`.
+///
+/// Accuracy: exact. Derivative: none.
 #[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float))]
 pub fn isneginf<T: Real>(input: T) -> bool {
     input < T::MIN
@@ -166,17 +190,28 @@ pub fn isneginf<T: Real>(input: T) -> bool {
 /// The imaginary part is 0: true for every number of a real dtype, NaN too.
 ///
 /// Matches `torch.isreal`.
+///
+/// Accuracy: exact. Derivative: none.
 #[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int, float, complex))]
 pub fn isreal<T: Number>(input: T) -> bool {
     input.im() == 0
 }
 
-/// The sign bit of a float as stored, that of NaN and −0 too; x < 0 for an integer.
+/// The sign bit of a float as stored, that of NaN and −0 too; x < 0 for an integer, false for bool.
 ///
 /// Matches `torch.signbit`.
-#[pointwise_dynamic(promote = always_bool(input), compute = storage, dtypes(int, float))]
+///
+/// Accuracy: exact. Derivative: none.
+#[pointwise_dynamic(
+    promote = always_bool(input), compute = storage, dtypes(bool, int, float), integers = signbit_integers
+)]
 pub fn signbit<T: Bits>(input: T) -> bool {
     input.is_sign_negative()
+}
+
+#[pointwise_dynamic(promote = always_bool(input), dtypes(bool, int), name = "signbit")]
+fn signbit_integers<T: Int>(input: T) -> bool {
+    input < 0
 }
 
 #[cfg(test)]

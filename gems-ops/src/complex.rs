@@ -8,6 +8,8 @@ use gems_runtime::layout::Layout;
 /// The real part; a real number itself.
 ///
 /// Matches the values of `torch.real`, which is a view: [`real_view`].
+///
+/// Special values: kept. Accuracy: exact. Derivative: the incoming gradient as a real number.
 #[pointwise_dynamic(promote = complex_to_float(input), dtypes(bool, int, float, complex), grad)]
 pub fn real<T: Number>(input: T) -> T::Real {
     input.re()
@@ -16,6 +18,8 @@ pub fn real<T: Number>(input: T) -> T::Real {
 /// The imaginary part of a complex number.
 ///
 /// Matches the values of `torch.imag`, which is a view: [`imag_view`].
+///
+/// Accuracy: exact. Derivative: i times the incoming gradient.
 #[pointwise_dynamic(promote = complex_to_float(input), dtypes(complex), grad)]
 pub fn imag<T: Number>(input: T) -> T::Real {
     input.im()
@@ -24,6 +28,9 @@ pub fn imag<T: Number>(input: T) -> T::Real {
 /// The complex conjugate; a real number itself.
 ///
 /// Matches `torch.conj_physical`.
+///
+/// Special values: the sign of NaN and 0 turns, too. Accuracy: exact. Derivative: the conjugate of the incoming
+/// gradient.
 #[pointwise_dynamic(promote = default(input), dtypes(bool, int, float, complex), grad)]
 pub fn conj_physical<T: Number>(input: T) -> T {
     input.conj()
@@ -32,6 +39,8 @@ pub fn conj_physical<T: Number>(input: T) -> T {
 /// The angle in (−π, π]; of a real number π below 0, else 0, or NaN.
 ///
 /// Integers become floats first. Matches `torch.angle`.
+///
+/// Accuracy: 4 ulp; complex 8 ulp of the magnitude. Derivative: 0 of real numbers; i·z/|z|² of complex ones, 0 at 0.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float, complex),
     grad(backward = crate::slope::of_angle)
@@ -43,6 +52,8 @@ pub fn angle<T: Analytic>(input: T) -> T::Real {
 /// The complex number with these parts.
 ///
 /// f16 gives c32, f64 gives c128, bf16 and f32 give c64. Matches `torch.complex`; dtypes promote here.
+///
+/// Special values: kept. Accuracy: exact. Derivative: the parts of the incoming gradient.
 #[pointwise_dynamic(promote = default(real, imag), dtypes(f16, bf16, f32, f64), grad)]
 pub fn complex<T: Float>(real: T, imag: T) -> T::Complex {
     real.to_complex(imag)
@@ -52,6 +63,8 @@ pub fn complex<T: Float>(real: T, imag: T) -> T::Complex {
 ///
 /// An infinite angle gives NaN twice, an infinite magnitude with the angle 0 gives (∞, NaN); a negative magnitude
 /// turns the angle by π. Dtypes are those of [`complex`](fn@complex). Matches `torch.polar`; dtypes promote here.
+///
+/// Accuracy: 4 ulp; complex 8 ulp of the magnitude. Derivative: that of the formula, for both.
 #[pointwise_dynamic(promote = default(abs, angle), dtypes(f16, bf16, f32, f64), grad)]
 pub fn polar<T: Float>(abs: T, angle: T) -> T::Complex {
     (abs * angle.cos()).to_complex(abs * angle.sin())

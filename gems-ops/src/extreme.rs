@@ -5,6 +5,8 @@ use crate::prelude::*;
 /// The greater value; NaN if either is NaN; +0 is greater than −0.
 ///
 /// Matches `torch.maximum` but for the zeros, of which PyTorch keeps the first.
+///
+/// Accuracy: exact. Derivative: 1 for the greater, ½ each for equals, 1 each if one is NaN.
 #[doc(alias = "max")]
 #[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad)]
 pub fn maximum<T: Real>(input: T, other: T) -> T {
@@ -14,6 +16,8 @@ pub fn maximum<T: Real>(input: T, other: T) -> T {
 /// The lesser value; NaN if either is NaN; −0 is less than +0.
 ///
 /// Matches `torch.minimum` but for the zeros, of which PyTorch keeps the first.
+///
+/// Accuracy: exact. Derivative: 1 for the lesser, ½ each for equals, 1 each if one is NaN.
 #[doc(alias = "min")]
 #[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad)]
 pub fn minimum<T: Real>(input: T, other: T) -> T {
@@ -23,6 +27,8 @@ pub fn minimum<T: Real>(input: T, other: T) -> T {
 /// The greater value; the other one if one is NaN; +0 is greater than −0.
 ///
 /// Matches `torch.fmax` but for the zeros.
+///
+/// Accuracy: exact. Derivative: 1 for the result's operand, ½ each for equals.
 #[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad)]
 pub fn fmax<T: Real>(input: T, other: T) -> T {
     input.max(other)
@@ -31,6 +37,8 @@ pub fn fmax<T: Real>(input: T, other: T) -> T {
 /// The lesser value; the other one if one is NaN; −0 is less than +0.
 ///
 /// Matches `torch.fmin` but for the zeros.
+///
+/// Accuracy: exact. Derivative: 1 for the result's operand, ½ each for equals.
 #[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad)]
 pub fn fmin<T: Real>(input: T, other: T) -> T {
     input.min(other)
@@ -41,6 +49,9 @@ pub fn fmin<T: Real>(input: T, other: T) -> T {
 /// Integer bounds outside the dtype's range are no bounds. Equality keeps x, so −0 survives `min` = 0.
 ///
 /// Matches `torch.clamp`.
+///
+/// Accuracy: exact. Derivative: 1 within the bounds, 0 on them and outside for numbers; as maximum and minimum for
+/// buffers.
 #[doc(alias = "clip")]
 #[pointwise_dynamic(
     promote = default(input, min, max), dtypes(bool, int, float), numbers = saturate, vote(input),
@@ -54,6 +65,8 @@ pub fn clamp<T: Real>(input: T, min: T, max: T) -> T {
 /// `min` below it, else x; NaN if either is NaN.
 ///
 /// Matches `torch.clamp_min`.
+///
+/// Accuracy: exact. Derivative: as `clamp`.
 #[pointwise_dynamic(
     promote = default(input, min), dtypes(bool, int, float), numbers = saturate, vote(input),
     grad(backward = crate::slope::of_clamp_min, numbers = crate::slope::of_number_clamp_min)
@@ -65,6 +78,8 @@ pub fn clamp_min<T: Real>(input: T, min: T) -> T {
 /// `max` above it, else x; NaN if either is NaN.
 ///
 /// Matches `torch.clamp_max`.
+///
+/// Accuracy: exact. Derivative: as `clamp`.
 #[pointwise_dynamic(
     promote = default(input, max), dtypes(bool, int, float), numbers = saturate, vote(input),
     grad(backward = crate::slope::of_clamp_max, numbers = crate::slope::of_number_clamp_max)

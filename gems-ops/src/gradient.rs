@@ -7,6 +7,9 @@ use crate::prelude::*;
 /// The gradient of [`elu`] from its operand.
 ///
 /// Matches `aten::elu_backward` with `is_result` false.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
+/// ulp. Derivative: that of the formula.
 #[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn elu_backward<T: Float>(
     grad_output: T,
@@ -22,6 +25,9 @@ pub fn elu_backward<T: Float>(
 /// The gradient of [`elu`] from its result.
 ///
 /// Matches `aten::elu_backward` with `is_result` true.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
+/// ulp. Derivative: that of the formula.
 #[pointwise_dynamic(promote = default(grad_output, output), grad)]
 pub fn elu_backward_from_result<T: Float>(
     grad_output: T,
@@ -37,6 +43,8 @@ pub fn elu_backward_from_result<T: Float>(
 /// The gradient of [`gelu`]: Φ(x) + x·φ(x), 0 and 1 at ∓∞.
 ///
 /// Matches `aten::gelu_backward`.
+///
+/// Accuracy: every written step is rounded; functions of the library have 2 ulp. Derivative: that of the formula.
 #[doc(alias = "infinitely_differentiable_gelu_backward")]
 #[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn gelu_backward<T: Float>(grad_output: T, input: T) -> T {
@@ -48,6 +56,8 @@ pub fn gelu_backward<T: Float>(grad_output: T, input: T) -> T {
 /// The gradient of [`gelu_tanh`]: s + 2x·s(1 − s)·u′ with s = σ(2u) and u′ = √(2/π)·(1 + 0.134145·x²), 0 and 1 at ∓∞.
 ///
 /// Matches `aten::gelu_backward(…, approximate="tanh")`.
+///
+/// Accuracy: every written step is rounded; functions of the library have 2 ulp. Derivative: that of the formula.
 #[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn gelu_tanh_backward<T: Float>(grad_output: T, input: T) -> T {
     let u = 0.7978845608028654 * (input + 0.044715 * input * input * input);
@@ -60,6 +70,9 @@ pub fn gelu_tanh_backward<T: Float>(grad_output: T, input: T) -> T {
 /// The gradient of [`hardshrink`].
 ///
 /// Matches `aten::hardshrink_backward`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
+/// ulp. Derivative: that of the formula.
 #[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn hardshrink_backward<T: Float>(grad_output: T, input: T, #[param] lambd: T) -> T {
     if -lambd <= input && input <= lambd { 0 } else { grad_output }
@@ -68,6 +81,9 @@ pub fn hardshrink_backward<T: Float>(grad_output: T, input: T, #[param] lambd: T
 /// The gradient of [`softshrink`].
 ///
 /// Matches `aten::softshrink_backward`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
+/// ulp. Derivative: that of the formula.
 #[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn softshrink_backward<T: Float>(grad_output: T, input: T, #[param] lambd: T) -> T {
     if -lambd <= input && input <= lambd { 0 } else { grad_output }
@@ -76,6 +92,9 @@ pub fn softshrink_backward<T: Float>(grad_output: T, input: T, #[param] lambd: T
 /// The gradient of [`hardsigmoid`]: 1/6 within ±3, else 0.
 ///
 /// Matches `aten::hardsigmoid_backward`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
+/// ulp. Derivative: that of the formula.
 #[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn hardsigmoid_backward<T: Float>(grad_output: T, input: T) -> T {
     if -3 < input && input < 3 { grad_output / 6 } else { 0 }
@@ -84,6 +103,9 @@ pub fn hardsigmoid_backward<T: Float>(grad_output: T, input: T) -> T {
 /// The gradient of [`hardswish`]: 0 up to −3, x/3 + ½ below 3, else 1.
 ///
 /// Matches `aten::hardswish_backward`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
+/// ulp. Derivative: that of the formula.
 #[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn hardswish_backward<T: Float>(grad_output: T, input: T) -> T {
     if input <= -3 {
@@ -98,6 +120,9 @@ pub fn hardswish_backward<T: Float>(grad_output: T, input: T) -> T {
 /// The gradient of [`hardtanh`]: 0 on the bounds and outside.
 ///
 /// Matches `aten::hardtanh_backward`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
+/// ulp. Derivative: that of the formula.
 #[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn hardtanh_backward<T: Float>(grad_output: T, input: T, #[param] min_val: T, #[param] max_val: T) -> T {
     if input <= min_val || input >= max_val { 0 } else { grad_output }
@@ -106,6 +131,9 @@ pub fn hardtanh_backward<T: Float>(grad_output: T, input: T, #[param] min_val: T
 /// The gradient of [`leaky_relu`], from the operand, or from the result if the slope is positive.
 ///
 /// Matches `aten::leaky_relu_backward`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
+/// ulp. Derivative: that of the formula.
 #[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn leaky_relu_backward<T: Float>(grad_output: T, input: T, #[param] negative_slope: T) -> T {
     if input > 0 { grad_output } else { grad_output * negative_slope }
@@ -114,6 +142,9 @@ pub fn leaky_relu_backward<T: Float>(grad_output: T, input: T, #[param] negative
 /// The gradient of [`log_sigmoid`]: σ(−x).
 ///
 /// Matches `aten::log_sigmoid_backward`, which may take a saved buffer.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
+/// ulp. Derivative: that of the formula.
 #[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn log_sigmoid_backward<T: Float>(grad_output: T, input: T) -> T {
     grad_output * sigmoid::scalar(-input)
@@ -122,6 +153,8 @@ pub fn log_sigmoid_backward<T: Float>(grad_output: T, input: T) -> T {
 /// The gradient of [`mish`]: t + x·σ(x)·(1 − t²) with t = tanh(softplus(x)), 0 and 1 at ∓∞.
 ///
 /// Matches `aten::mish_backward`.
+///
+/// Accuracy: every written step is rounded; functions of the library have 2 ulp. Derivative: that of the formula.
 #[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn mish_backward<T: Float>(grad_output: T, input: T) -> T {
     // For positive x everything is written in e⁻ˣ, so that nothing overflows.
@@ -136,6 +169,9 @@ pub fn mish_backward<T: Float>(grad_output: T, input: T) -> T {
 /// The gradient of [`rrelu_with_noise`].
 ///
 /// Matches `aten::rrelu_with_noise_backward`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
+/// ulp. Derivative: that of the formula.
 #[pointwise_dynamic(promote = default(grad_output, input, noise), grad)]
 pub fn rrelu_with_noise_backward<T: Float>(
     grad_output: T,
@@ -151,6 +187,8 @@ pub fn rrelu_with_noise_backward<T: Float>(
 /// The gradient of [`silu`]: σ(1 + x(1 − σ)), 0 and 1 at ∓∞.
 ///
 /// Matches `aten::silu_backward`.
+///
+/// Accuracy: every written step is rounded; functions of the library have 2 ulp. Derivative: that of the formula.
 #[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn silu_backward<T: Float>(grad_output: T, input: T) -> T {
     let gate = sigmoid::scalar(input);
@@ -161,6 +199,9 @@ pub fn silu_backward<T: Float>(grad_output: T, input: T) -> T {
 /// The gradient of [`softplus`]: σ(beta·x), 1 above the threshold.
 ///
 /// Matches `aten::softplus_backward`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
+/// ulp. Derivative: that of the formula.
 #[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn softplus_backward<T: Float>(grad_output: T, input: T, #[param] beta: T, #[param] threshold: T) -> T {
     let scaled = beta * input;
@@ -170,6 +211,9 @@ pub fn softplus_backward<T: Float>(grad_output: T, input: T, #[param] beta: T, #
 /// The gradient of [`threshold`](fn@threshold): 0 up to the threshold.
 ///
 /// Matches `aten::threshold_backward`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
+/// ulp. Derivative: that of the formula.
 #[pointwise_dynamic(promote = default(grad_output, input), dtypes(int, float), grad)]
 pub fn threshold_backward<T: Real>(grad_output: T, input: T, #[param] threshold: T) -> T {
     if input <= threshold { 0 } else { grad_output }

@@ -5,6 +5,8 @@ use crate::prelude::*;
 /// The hyperbolic sine, finite as long as the result is; −0 → −0.
 ///
 /// Matches `torch.sinh`.
+///
+/// Accuracy: 4 ulp; complex 8 ulp of the magnitude. Derivative: cosh x.
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn sinh<T: Analytic>(input: T) -> T {
     input.sinh()
@@ -13,6 +15,8 @@ pub fn sinh<T: Analytic>(input: T) -> T {
 /// The hyperbolic cosine, finite as long as the result is.
 ///
 /// Matches `torch.cosh`.
+///
+/// Special values: ±∞ → ∞, NaN stays. Accuracy: 4 ulp; complex 8 ulp of the magnitude. Derivative: sinh x.
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn cosh<T: Analytic>(input: T) -> T {
     input.cosh()
@@ -21,6 +25,8 @@ pub fn cosh<T: Analytic>(input: T) -> T {
 /// The hyperbolic tangent; ±∞ → ±1; −0 → −0.
 ///
 /// Matches `torch.tanh`.
+///
+/// Accuracy: 2 ulp; complex 8 ulp of the magnitude. Derivative: 1 − r².
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float, complex),
     grad(saves = output, order = 2)
@@ -32,6 +38,8 @@ pub fn tanh<T: Analytic>(input: T) -> T {
 /// The inverse hyperbolic sine, accurate for great and small x; −0 → −0.
 ///
 /// Matches `torch.asinh`.
+///
+/// Accuracy: 4 ulp; complex 8 ulp of the magnitude. Derivative: 1/hypot(1,x).
 #[doc(alias = "arcsinh")]
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn asinh<T: Analytic>(input: T) -> T {
@@ -41,6 +49,8 @@ pub fn asinh<T: Analytic>(input: T) -> T {
 /// The inverse hyperbolic cosine; 1 → 0, below → NaN.
 ///
 /// Matches `torch.acosh`.
+///
+/// Accuracy: 4 ulp; complex 8 ulp of the magnitude. Derivative: 1/√((x−1)(x+1)).
 #[doc(alias = "arccosh")]
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn acosh<T: Analytic>(input: T) -> T {
@@ -50,6 +60,8 @@ pub fn acosh<T: Analytic>(input: T) -> T {
 /// The inverse hyperbolic tangent; ±1 → ±∞, beyond → NaN; −0 → −0.
 ///
 /// Matches `torch.atanh`.
+///
+/// Accuracy: 4 ulp; complex 8 ulp of the magnitude. Derivative: 1/((1−x)(1+x)).
 #[doc(alias = "arctanh")]
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn atanh<T: Analytic>(input: T) -> T {
@@ -61,6 +73,9 @@ pub fn atanh<T: Analytic>(input: T) -> T {
 /// dz · (1 − y²): the gradient of `tanh` from its result.
 ///
 /// Matches `aten::tanh_backward`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
+/// ulp. Derivative: that of the formula.
 #[pointwise_dynamic(promote = default(grad_output, output), grad)]
 pub fn tanh_backward<T: Float>(grad_output: T, output: T) -> T {
     grad_output * (1 - output * output)

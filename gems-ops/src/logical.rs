@@ -5,6 +5,8 @@ use crate::prelude::*;
 /// Both are true.
 ///
 /// Matches `torch.logical_and`.
+///
+/// Special values: NaN is true, −0 is false. Accuracy: exact. Derivative: none.
 #[pointwise_dynamic(promote = always_bool())]
 pub fn logical_and(input: bool, other: bool) -> bool {
     input && other
@@ -13,6 +15,8 @@ pub fn logical_and(input: bool, other: bool) -> bool {
 /// At least one is true.
 ///
 /// Matches `torch.logical_or`.
+///
+/// Special values: NaN is true, −0 is false. Accuracy: exact. Derivative: none.
 #[pointwise_dynamic(promote = always_bool())]
 pub fn logical_or(input: bool, other: bool) -> bool {
     input || other
@@ -21,6 +25,8 @@ pub fn logical_or(input: bool, other: bool) -> bool {
 /// Exactly one is true.
 ///
 /// Matches `torch.logical_xor`.
+///
+/// Special values: NaN is true, −0 is false. Accuracy: exact. Derivative: none.
 #[pointwise_dynamic(promote = always_bool())]
 pub fn logical_xor(input: bool, other: bool) -> bool {
     input != other
@@ -29,6 +35,8 @@ pub fn logical_xor(input: bool, other: bool) -> bool {
 /// x is false.
 ///
 /// Matches `torch.logical_not`.
+///
+/// Special values: NaN is true, −0 is false. Accuracy: exact. Derivative: none.
 #[pointwise_dynamic(promote = always_bool())]
 pub fn logical_not(input: bool) -> bool {
     !input

@@ -6,6 +6,8 @@ use gems_runtime::op::Seen;
 /// The square root, correctly rounded; negative → NaN; −0 → −0.
 ///
 /// Integers become floats first. Matches `torch.sqrt`.
+///
+/// Accuracy: every written step is rounded correctly, alike on all devices. Derivative: 1/(2r).
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn sqrt<T: Analytic>(input: T) -> T {
     input.sqrt()
@@ -14,6 +16,8 @@ pub fn sqrt<T: Analytic>(input: T) -> T {
 /// 1/√x; ±0 → ±∞; ∞ → 0; negative → NaN.
 ///
 /// Integers become floats first. Matches `torch.rsqrt`.
+///
+/// Accuracy: 2 ulp; complex 8 ulp of the magnitude. Derivative: −½r³.
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn rsqrt<T: Analytic>(input: T) -> T {
     input.rsqrt()
@@ -36,6 +40,10 @@ fn integer_exponent(arguments: &[Seen], common: DType) -> Result<()> {
 /// bool: x or not y. Floats: C99 Annex F.
 ///
 /// Matches `torch.pow`; a number ±½ has no special values of its own here.
+///
+/// Special values: 1^NaN = 1, x^0 = 1, (−1)^±∞ = 1. Accuracy: 4 ulp in f32, 2 in f64, exact where the result is; c64
+/// rounds the logarithm and its product with y, as PyTorch does. Derivative: y·x^(y−1) for x, 0 where y = 0; r·ln x
+/// for y, 0 where x = 0 ≤ y.
 #[pointwise_dynamic(promote = default(input, exponent), dtypes(bool, int, float, complex), vote(input),
     check = integer_exponent,
     grad(order = 2)
@@ -44,20 +52,23 @@ pub fn pow<T: Number>(input: T, exponent: T) -> T {
     input.pow(exponent)
 }
 
-/// xʸ computed in f64 whatever the operands are; a negative x with a fractional y gives NaN.
+/// xʸ computed in f64, in c128 if either is complex; a negative real x with a fractional y gives NaN.
 ///
-/// Matches `torch.float_power` on real dtypes.
+/// Matches `torch.float_power`.
+///
+/// Accuracy: 2 ulp; complex 8 ulp of the magnitude. Derivative: as `pow`.
 #[pointwise_dynamic(
-    vote(input), accepts(input = bool | int | float, exponent = bool | int | float),
-    grad
+    promote = to_double(input, exponent), dtypes(bool, int, float, complex), vote(input),
+    grad(order = 2)
 )]
-pub fn float_power(input: f64, exponent: f64) -> f64 {
+pub fn float_power<T: Analytic>(input: T, exponent: T) -> T {
     input.pow(exponent)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use num_complex::Complex;
 
     #[test]
     fn special_values_of_powers_are_those_of_c99() {
@@ -72,6 +83,12 @@ mod tests {
         let x = StridedBuffer::from_vec(vec![2i32, -2], &[2]).unwrap();
         assert_eq!(float_power(&x, -1).unwrap().to_vec::<f64>().unwrap(), [0.5, -0.5]);
         assert!(float_power(&x, 0.5).unwrap().to_vec::<f64>().unwrap()[1].is_nan());
+        let z = StridedBuffer::from_vec(vec![Complex::new(0.0f32, 2.0)], &[1]).unwrap();
+        let power = float_power(&z, &x).unwrap();
+        assert_eq!(
+            power.to_vec::<Complex<f64>>().unwrap(),
+            [Complex::new(-4.0, 0.0), Complex::new(-0.25, 0.0)]
+        );
         let negative = pow(&x, -1).unwrap_err();
         assert_eq!(negative.kind(), ErrorKind::Value);
     }

@@ -5,6 +5,8 @@ use crate::prelude::*;
 /// The sine, reduced exactly for every finite x; ±∞ → NaN; −0 → −0.
 ///
 /// Matches `torch.sin`.
+///
+/// Accuracy: 2 ulp; complex 8 ulp of the magnitude. Derivative: cos x.
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn sin<T: Analytic>(input: T) -> T {
     input.sin()
@@ -13,6 +15,8 @@ pub fn sin<T: Analytic>(input: T) -> T {
 /// The cosine, reduced exactly for every finite x; ±∞ → NaN.
 ///
 /// Matches `torch.cos`.
+///
+/// Accuracy: 2 ulp; complex 8 ulp of the magnitude. Derivative: −sin x.
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn cos<T: Analytic>(input: T) -> T {
     input.cos()
@@ -21,6 +25,8 @@ pub fn cos<T: Analytic>(input: T) -> T {
 /// The tangent, reduced exactly for every finite x; ±∞ → NaN; −0 → −0.
 ///
 /// Matches `torch.tan`.
+///
+/// Accuracy: 4 ulp; complex 8 ulp of the magnitude. Derivative: 1+r².
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn tan<T: Analytic>(input: T) -> T {
     input.tan()
@@ -29,6 +35,8 @@ pub fn tan<T: Analytic>(input: T) -> T {
 /// The inverse sine; NaN beyond ±1; −0 → −0.
 ///
 /// Matches `torch.asin`.
+///
+/// Accuracy: 4 ulp; complex 8 ulp of the magnitude. Derivative: 1/√((1 − x)(1 + x)).
 #[doc(alias = "arcsin")]
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn asin<T: Analytic>(input: T) -> T {
@@ -38,6 +46,8 @@ pub fn asin<T: Analytic>(input: T) -> T {
 /// The inverse cosine; NaN beyond ±1.
 ///
 /// Matches `torch.acos`.
+///
+/// Accuracy: 4 ulp; complex 8 ulp of the magnitude. Derivative: −1/√((1 − x)(1 + x)).
 #[doc(alias = "arccos")]
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn acos<T: Analytic>(input: T) -> T {
@@ -47,6 +57,8 @@ pub fn acos<T: Analytic>(input: T) -> T {
 /// The inverse tangent; ±∞ → ±π/2; −0 → −0.
 ///
 /// Matches `torch.atan`.
+///
+/// Accuracy: 2 ulp; complex 8 ulp of the magnitude. Derivative: 1/(1+x²).
 #[doc(alias = "arctan")]
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn atan<T: Analytic>(input: T) -> T {
@@ -56,6 +68,8 @@ pub fn atan<T: Analytic>(input: T) -> T {
 /// The angle of the point (other, input), from −π to π; zeros and infinities as in C99.
 ///
 /// Matches `torch.atan2`.
+///
+/// Accuracy: 4 ulp. Derivative: the angle's, scaled by the greater of |x| and |y|; 0 at (0, 0).
 #[doc(alias = "arctan2")]
 #[pointwise_dynamic(promote = int_to_float(input, other), dtypes(bool, int, float), grad(order = 2))]
 pub fn atan2<T: Float>(input: T, other: T) -> T {
@@ -65,6 +79,8 @@ pub fn atan2<T: Float>(input: T, other: T) -> T {
 /// sin(πx)/(πx); 1 at 0, exactly 0 at the other whole numbers and at ±∞.
 ///
 /// Matches `torch.sinc`, which gives 4e−17 at whole numbers and NaN at ±∞.
+///
+/// Accuracy: 4 ulp; complex 8 ulp of the magnitude. Derivative: (cos πx − r)/x, near 0 its series.
 #[doc(alias = "special_sinc")]
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), complex = sinc_complex, grad(backward = crate::slope::of_sinc))]
 pub fn sinc<T: Float>(input: T) -> T {
@@ -86,6 +102,9 @@ fn sinc_complex<T: Analytic>(input: T) -> T {
 /// x·π/180.
 ///
 /// Matches `torch.deg2rad`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: π/180.
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
 pub fn deg2rad<T: Float>(input: T) -> T {
     input * 0.017453292519943295
@@ -94,6 +113,9 @@ pub fn deg2rad<T: Float>(input: T) -> T {
 /// x·180/π.
 ///
 /// Matches `torch.rad2deg`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: 180/π.
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
 pub fn rad2deg<T: Float>(input: T) -> T {
     input * 57.29577951308232

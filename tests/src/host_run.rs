@@ -1,24 +1,39 @@
 //! Generated CUDA C++ run on the host: the same text, built by the host's C++ compiler with a shim for the built-ins.
 //!
-//! Guarantees that what runs is the text that NVRTC gets, byte for byte. One library a kernel, kept for the process.
+//! Guarantees that what runs is the text that NVRTC gets, in a namespace. Libraries are kept for the process; one holds
+//! one kernel, or several that were built ahead.
 #![expect(unsafe_code, reason = "loads the library that it has built and calls into it")]
 
-use gems_runtime::compile::SingleFlight;
+use crate::batch;
 use gems_runtime::emit;
 use gems_runtime::error::{Error, ErrorKind, Result};
 use gems_runtime::exec::{Call, SumCall};
 use libloading::Library;
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Arc, LazyLock};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::thread;
 
 /// `launch(arguments, blocks, threads)`.
 type Launch = unsafe extern "C" fn(*mut *mut c_void, u32, u32);
 
 const SHIM: &str = include_str!("../host/shim.h");
 
-static BUILT: SingleFlight<String, Arc<Library>> = SingleFlight::new();
+/// Kernels in one library that is built ahead.
+const BATCH: usize = 16;
+
+/// A kernel in a library, which is its n-th.
+#[derive(Clone, Debug)]
+struct Kernel {
+    library: Arc<Library>,
+    position: usize,
+}
+
+/// By the text of the kernel.
+static BUILT: Mutex<BTreeMap<String, Kernel>> = Mutex::new(BTreeMap::new());
 
 /// A back end for [`gems_runtime::exec::call_on`] that runs the kernel of a plan on the host.
 ///
@@ -26,8 +41,8 @@ static BUILT: SingleFlight<String, Arc<Library>> = SingleFlight::new();
 /// `Compile` if the host compiler is missing or rejects the kernel.
 pub fn back_end(call: &Call<'_>) -> Result<()> {
     let spec = &call.plan.spec;
-    let library = library(&emit::source(spec)?)?;
-    launch(&library, &mut call.pack(), call.plan.args.blocks, spec.class.threads())
+    let kernel = kernel(&emit::source(spec)?)?;
+    launch(&kernel, &mut call.pack(), call.plan.args.blocks, spec.class.threads())
 }
 
 /// The same for [`gems_runtime::exec::sum_to_on`].
@@ -35,23 +50,61 @@ pub fn back_end(call: &Call<'_>) -> Result<()> {
 /// # Errors
 /// As [`back_end`].
 pub fn sum_back_end(call: &SumCall<'_>) -> Result<()> {
-    let library = library(&emit::sum_source(&call.plan.spec)?)?;
+    let kernel = kernel(&emit::sum_source(&call.plan.spec)?)?;
     let mut packed = emit::pack_sum(call.plan, call.from.address(), call.to.address());
-    launch(&library, &mut packed, call.plan.blocks(), call.plan.spec.threads)
+    launch(&kernel, &mut packed, call.plan.blocks(), call.plan.spec.threads)
 }
 
-fn launch(library: &Library, packed: &mut emit::Packed, blocks: u64, threads: u32) -> Result<()> {
+/// Builds kernels ahead, several in one library, on every core; their `extern "C"` names must differ.
+///
+/// # Errors
+/// As [`back_end`].
+pub fn prepare(kernels: &[emit::Source]) -> Result<()> {
+    let distinct: BTreeMap<&str, &emit::Source> =
+        kernels.iter().map(|kernel| (kernel.text.as_str(), kernel)).collect();
+    let kernels: Vec<_> = distinct.into_values().cloned().collect();
+    let batches: Vec<_> = kernels.chunks(BATCH).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let library = Arc::new(build(batch)?);
+            let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+            for (position, source) in batch.iter().enumerate() {
+                built.insert(source.text.clone(), Kernel { library: library.clone(), position });
+            }
+        }
+        Ok(())
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| match worker.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })
+}
+
+fn launch(kernel: &Kernel, packed: &mut emit::Packed, blocks: u64, threads: u32) -> Result<()> {
     let mut pointers = packed.pointers();
     let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
+    let name = format!("gems_launch_{}", kernel.position);
     // SAFETY: the library was built by `build` below and has this symbol of this type.
-    let launch = unsafe { library.get::<Launch>(b"gems_launch") }.map_err(failed)?;
+    let launch = unsafe { kernel.library.get::<Launch>(name.as_bytes()) }.map_err(failed)?;
     // SAFETY: the arguments are packed for this very kernel, and the buffers they point to outlive the call.
     unsafe { launch(pointers.as_mut_ptr(), blocks, threads) };
     Ok(())
 }
 
-fn library(source: &emit::Source) -> Result<Arc<Library>> {
-    BUILT.get_or_build(&source.text, || build(source).map(Arc::new))
+fn kernel(source: &emit::Source) -> Result<Kernel> {
+    let built = || BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(kernel) = built().get(&source.text) {
+        return Ok(kernel.clone());
+    }
+    // Not under the lock: other threads build other kernels.
+    let kernel = Kernel { library: Arc::new(build(std::slice::from_ref(source))?), position: 0 };
+    built().insert(source.text.clone(), kernel.clone());
+    Ok(kernel)
 }
 
 /// Options of the compiler: those of its header must be the same.
@@ -77,16 +130,19 @@ fn header() -> Result<&'static Path> {
     HEADER.as_ref().map(tempfile::TempDir::path).map_err(Clone::clone)
 }
 
-fn build(source: &emit::Source) -> Result<Library> {
+fn build(kernels: &[emit::Source]) -> Result<Library> {
     let folder = tempfile::tempdir().map_err(failed)?;
     let (unit, object) = (folder.path().join("kernel.cpp"), folder.path().join("kernel.so"));
-    let text = format!(
-        "{}\nextern \"C\" void gems_launch(void** arguments, unsigned blocks, unsigned threads) {{\n  \
-         launch({}, arguments, blocks, threads, {});\n}}\n",
-        source.text,
-        source.entry,
-        source.text.contains("__syncthreads")
-    );
+    let launcher = |(i, source): (usize, &emit::Source)| {
+        format!(
+            "extern \"C\" void gems_launch_{i}(void** arguments, unsigned blocks, unsigned threads) {{\n  \
+             launch(k{i}::{}, arguments, blocks, threads, {});\n}}\n",
+            source.entry,
+            source.text.contains("__syncthreads")
+        )
+    };
+    let launchers: String = kernels.iter().enumerate().map(launcher).collect();
+    let text = format!("{}\n{launchers}", batch::program(kernels));
     std::fs::write(&unit, &text).map_err(failed)?;
     let output = compiler()
         .args(["-shared", "-include"])
@@ -98,10 +154,9 @@ fn build(source: &emit::Source) -> Result<Library> {
         .map_err(failed)?;
     if !output.status.success() {
         let message = format!(
-            "the host compiler rejected {}:\n{}\n{}",
-            source.entry,
+            "the host compiler rejected {}:\n{}\n{text}",
+            kernels.iter().map(|source| source.entry.as_str()).collect::<Vec<_>>().join(", "),
             String::from_utf8_lossy(&output.stderr),
-            source.text
         );
         return Err(Error::new(ErrorKind::Compile, message));
     }

@@ -8,7 +8,7 @@ use super::literal::Suffix;
 use super::{Named, Reader};
 use crate::dtype::DType;
 use crate::errors::list;
-use crate::methods::{Arg, Constant, Method, suggestion};
+use crate::methods::{Arg, Constant, Method, Res, suggestion};
 use crate::model::{Block, Callee, Comparison, Expr, ExprKind, Literal, LiteralValue};
 use crate::types::{self, BOOL, Type};
 
@@ -292,6 +292,7 @@ impl Reader<'_> {
         for (arg, wanted) in args[1..].iter().zip(row.args) {
             let wanted = match wanted {
                 Arg::Same => receiver.clone(),
+                Arg::Real => Res::Real.of(&receiver, self.generic),
                 Arg::I32 => Type::Fixed(DType::I32),
             };
             self.infer.unify(&wanted, &arg.ty);

@@ -265,6 +265,7 @@ impl OpForm {
             casts_freely: true,
             check: None,
             complex: None,
+            integers: None,
             outputs,
         }
     }

@@ -117,10 +117,11 @@ pub(super) fn op_def(
         Some(path) => quote!(::core::option::Option::Some(#path)),
         None => quote!(::core::option::Option::None),
     };
-    let complex = match &schema.complex {
+    let form = |path: &Option<syn::Path>| match path {
         Some(path) => quote!(::core::option::Option::Some(#path::DEF)),
         None => quote!(::core::option::Option::None),
     };
+    let (complex, integers) = (form(&schema.complex), form(&schema.integers));
     let cpu = cpu(signature, schema, &forms.formula, private);
     let vjp = match &forms.vjp {
         Some(vjp) => quote!(::core::option::Option::Some(#vjp)),
@@ -143,6 +144,7 @@ pub(super) fn op_def(
             casts_freely: #casts_freely,
             check: #check,
             complex: #complex,
+            integers: #integers,
             device: #device,
             cpu: #cpu,
             vjp: #vjp,
@@ -177,6 +179,7 @@ pub(super) fn op_def_stub(home: &Ident, n_outputs: usize, private: &TokenStream)
             casts_freely: false,
             check: ::core::option::Option::None,
             complex: ::core::option::Option::None,
+            integers: ::core::option::Option::None,
             device: #home::DEVICE,
             cpu: |_| ::core::option::Option::None,
             vjp: ::core::option::Option::None,

@@ -1,7 +1,8 @@
-//! Adam and its relatives.
+//! Adam and AdamW, with AMSGrad and loss scaling.
 
-use super::{Scaling, descent_of, downhill};
+use super::{Scaling, descent_of, moments_of, rates};
 use crate::prelude::*;
+use gems_runtime::op::Operand;
 
 /// Options of Adam and its relatives, with PyTorch's names and defaults.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,13 +27,6 @@ impl Default for Adam {
     }
 }
 
-impl Adam {
-    /// 1 − β₁ᵗ and 1 − β₂ᵗ.
-    fn corrections(&self, step: f64) -> (f64, f64) {
-        (1.0 - self.beta1.powf(step), 1.0 - self.beta2.powf(step))
-    }
-}
-
 /// The state of Adam, each buffer shaped like the parameter.
 #[derive(Debug)]
 pub struct Moments<'a, B> {
@@ -44,38 +38,70 @@ pub struct Moments<'a, B> {
     pub max_exp_avg_sq: Option<&'a mut B>,
 }
 
-/// A step of Adam: m += (1−β₁)(g−m); v = β₂v + (1−β₂)g²; p −= rate·m/(√v/root + eps).
+/// lr/(1−β₁ᵗ) and √(1−β₂ᵗ), in f64: what [`fused_adam_`] passes as `rate` and `root`.
 ///
-/// rate = lr/(1−β₁ᵗ) and root = √(1−β₂ᵗ) come from the host; [`fused_adam_`] computes them and stores the results.
-/// Before all, g += weight_decay·p.
+/// Own addition; PyTorch's kernels compute it where `step` is on the device.
 ///
-/// Matches `torch._fused_adam_`.
-#[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq), outputs(param_out, exp_avg_out, exp_avg_sq_out), like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq))]
+/// Special values: IEEE 754's, step by step. Accuracy: powers have 2 ulp, every other step is rounded correctly.
+/// Derivative: none.
+#[pointwise_dynamic(outputs(rate, root))]
+pub fn fused_adam_rates(step: f64, #[param] lr: f64, #[param] beta1: f64, #[param] beta2: f64) -> (f64, f64) {
+    (lr / (1.0 - beta1.pow(step)), (1.0 - beta2.pow(step)).sqrt())
+}
+
+/// The parameter behind the step.
+#[device_fn]
+fn adam_move<T: Float>(start: T, mean: T, square: T, rate: T, root: T, eps: T) -> T {
+    start - rate * mean / (square.sqrt() / root + eps)
+}
+
+/// A step of Adam or AdamW: m += (1−β₁)(g−m); v = β₂v + (1−β₂)g²; p −= rate·m/(√v/root + eps).
+///
+/// [`fused_adam_`] and [`fused_adamw_`] pass rate = lr/(1−β₁ᵗ) and root = √(1−β₂ᵗ), and store the results. Before all,
+/// p −= decay·p if `decoupled`, where decay = lr·weight_decay, else g += decay·p.
+///
+/// Matches `torch._fused_adam_` and `torch._fused_adamw_`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
+#[pointwise_dynamic(
+    promote = default(param, grad, exp_avg, exp_avg_sq), vote(param, grad, exp_avg, exp_avg_sq),
+    outputs(param_out, exp_avg_out, exp_avg_sq_out),
+    like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq)
+)]
 pub fn fused_adam<T: Float>(
     param: T,
     grad: T,
     exp_avg: T,
     exp_avg_sq: T,
-    #[param] rate: T,
+    rate: T,
+    root: T,
     #[param] weight1: T,
     #[param] beta2: T,
     #[param] weight2: T,
-    #[param] root: T,
     #[param] eps: T,
-    #[param] weight_decay: T,
+    #[param] decay: T,
+    #[param] decoupled: bool,
     #[param] maximize: bool,
 ) -> (T, T, T) {
-    let descent = descent_of(grad, param, weight_decay, maximize);
-    let mean = exp_avg + weight1 * (descent - exp_avg);
-    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
-    let moved = param - rate * mean / (square.sqrt() / root + eps);
+    let start = if decoupled { param - decay * param } else { param };
+    let descent = descent_of(grad, param, if decoupled { 0 } else { decay }, maximize);
+    let (mean, square) = moments_of(descent, exp_avg, exp_avg_sq, weight1, beta2, weight2);
+    let moved = adam_move(start, mean, square, rate, root, eps);
     (moved, mean, square)
 }
 
 /// [`fused_adam`](fn@fused_adam) with the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_adam_(grad_scale, found_inf)`.
-#[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq), outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out), like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq))]
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
+#[pointwise_dynamic(
+    promote = default(param, grad, exp_avg, exp_avg_sq), vote(param, grad, exp_avg, exp_avg_sq),
+    outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out),
+    like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq)
+)]
 pub fn fused_adam_scaled<T: Float>(
     param: T,
     grad: T,
@@ -83,54 +109,71 @@ pub fn fused_adam_scaled<T: Float>(
     exp_avg_sq: T,
     grad_scale: T,
     found_inf: T,
-    #[param] rate: T,
+    rate: T,
+    root: T,
     #[param] weight1: T,
     #[param] beta2: T,
     #[param] weight2: T,
-    #[param] root: T,
     #[param] eps: T,
-    #[param] weight_decay: T,
+    #[param] decay: T,
+    #[param] decoupled: bool,
     #[param] maximize: bool,
 ) -> (T, T, T, T) {
     let unscaled = grad / grad_scale;
-    let descent = descent_of(unscaled, param, weight_decay, maximize);
-    let mean = exp_avg + weight1 * (descent - exp_avg);
-    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
-    let moved = param - rate * mean / (square.sqrt() / root + eps);
+    let start = if decoupled { param - decay * param } else { param };
+    let descent = descent_of(unscaled, param, if decoupled { 0 } else { decay }, maximize);
+    let (mean, square) = moments_of(descent, exp_avg, exp_avg_sq, weight1, beta2, weight2);
+    let moved = adam_move(start, mean, square, rate, root, eps);
     if found_inf == 1 { (param, grad, exp_avg, exp_avg_sq) } else { (moved, unscaled, mean, square) }
 }
 
 /// [`fused_adam`](fn@fused_adam) with √max v in place of √v.
 ///
 /// Matches `torch._fused_adam_(amsgrad=True)`.
-#[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), outputs(param_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out), like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq))]
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
+#[pointwise_dynamic(
+    promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), vote(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq),
+    outputs(param_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out),
+    like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq)
+)]
 pub fn fused_adam_amsgrad<T: Float>(
     param: T,
     grad: T,
     exp_avg: T,
     exp_avg_sq: T,
     max_exp_avg_sq: T,
-    #[param] rate: T,
+    rate: T,
+    root: T,
     #[param] weight1: T,
     #[param] beta2: T,
     #[param] weight2: T,
-    #[param] root: T,
     #[param] eps: T,
-    #[param] weight_decay: T,
+    #[param] decay: T,
+    #[param] decoupled: bool,
     #[param] maximize: bool,
 ) -> (T, T, T, T) {
-    let descent = descent_of(grad, param, weight_decay, maximize);
-    let mean = exp_avg + weight1 * (descent - exp_avg);
-    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
+    let start = if decoupled { param - decay * param } else { param };
+    let descent = descent_of(grad, param, if decoupled { 0 } else { decay }, maximize);
+    let (mean, square) = moments_of(descent, exp_avg, exp_avg_sq, weight1, beta2, weight2);
     let greatest = max_exp_avg_sq.maximum(square);
-    let moved = param - rate * mean / (greatest.sqrt() / root + eps);
+    let moved = adam_move(start, mean, greatest, rate, root, eps);
     (moved, mean, square, greatest)
 }
 
-/// [`fused_adam`](fn@fused_adam) with √max v in place of √v, the gradient unscaled first and nothing changed where `found_inf` is 1.
+/// [`fused_adam_amsgrad`](fn@fused_adam_amsgrad) with the gradient unscaled first and nothing changed where `found_inf`
+/// is 1.
 ///
 /// Matches `torch._fused_adam_(amsgrad=True, grad_scale, found_inf)`.
-#[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out), like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq))]
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
+#[pointwise_dynamic(
+    promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), vote(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq),
+    outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out),
+    like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq)
+)]
 pub fn fused_adam_amsgrad_scaled<T: Float>(
     param: T,
     grad: T,
@@ -139,142 +182,22 @@ pub fn fused_adam_amsgrad_scaled<T: Float>(
     max_exp_avg_sq: T,
     grad_scale: T,
     found_inf: T,
-    #[param] rate: T,
+    rate: T,
+    root: T,
     #[param] weight1: T,
     #[param] beta2: T,
     #[param] weight2: T,
-    #[param] root: T,
     #[param] eps: T,
-    #[param] weight_decay: T,
+    #[param] decay: T,
+    #[param] decoupled: bool,
     #[param] maximize: bool,
 ) -> (T, T, T, T, T) {
     let unscaled = grad / grad_scale;
-    let descent = descent_of(unscaled, param, weight_decay, maximize);
-    let mean = exp_avg + weight1 * (descent - exp_avg);
-    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
+    let start = if decoupled { param - decay * param } else { param };
+    let descent = descent_of(unscaled, param, if decoupled { 0 } else { decay }, maximize);
+    let (mean, square) = moments_of(descent, exp_avg, exp_avg_sq, weight1, beta2, weight2);
     let greatest = max_exp_avg_sq.maximum(square);
-    let moved = param - rate * mean / (greatest.sqrt() / root + eps);
-    if found_inf == 1 {
-        (param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq)
-    } else {
-        (moved, unscaled, mean, square, greatest)
-    }
-}
-
-/// A step of AdamW: m += (1−β₁)(g−m); v = β₂v + (1−β₂)g²; p −= rate·m/(√v/root + eps).
-///
-/// rate = lr/(1−β₁ᵗ) and root = √(1−β₂ᵗ) come from the host; [`fused_adamw_`] computes them and stores the results.
-/// The weights decay first: p −= decay·p with decay = lr·weight_decay.
-///
-/// Matches `torch._fused_adamw_`.
-#[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq), outputs(param_out, exp_avg_out, exp_avg_sq_out), like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq))]
-pub fn fused_adamw<T: Float>(
-    param: T,
-    grad: T,
-    exp_avg: T,
-    exp_avg_sq: T,
-    #[param] rate: T,
-    #[param] weight1: T,
-    #[param] beta2: T,
-    #[param] weight2: T,
-    #[param] root: T,
-    #[param] eps: T,
-    #[param] decay: T,
-    #[param] maximize: bool,
-) -> (T, T, T) {
-    let decayed = param - decay * param;
-    let descent = downhill(grad, maximize);
-    let mean = exp_avg + weight1 * (descent - exp_avg);
-    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
-    let moved = decayed - rate * mean / (square.sqrt() / root + eps);
-    (moved, mean, square)
-}
-
-/// [`fused_adamw`](fn@fused_adamw) with the gradient unscaled first and nothing changed where `found_inf` is 1.
-///
-/// Matches `torch._fused_adamw_(grad_scale, found_inf)`.
-#[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq), outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out), like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq))]
-pub fn fused_adamw_scaled<T: Float>(
-    param: T,
-    grad: T,
-    exp_avg: T,
-    exp_avg_sq: T,
-    grad_scale: T,
-    found_inf: T,
-    #[param] rate: T,
-    #[param] weight1: T,
-    #[param] beta2: T,
-    #[param] weight2: T,
-    #[param] root: T,
-    #[param] eps: T,
-    #[param] decay: T,
-    #[param] maximize: bool,
-) -> (T, T, T, T) {
-    let unscaled = grad / grad_scale;
-    let decayed = param - decay * param;
-    let descent = downhill(unscaled, maximize);
-    let mean = exp_avg + weight1 * (descent - exp_avg);
-    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
-    let moved = decayed - rate * mean / (square.sqrt() / root + eps);
-    if found_inf == 1 { (param, grad, exp_avg, exp_avg_sq) } else { (moved, unscaled, mean, square) }
-}
-
-/// [`fused_adamw`](fn@fused_adamw) with √max v in place of √v.
-///
-/// Matches `torch._fused_adamw_(amsgrad=True)`.
-#[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), outputs(param_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out), like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq))]
-pub fn fused_adamw_amsgrad<T: Float>(
-    param: T,
-    grad: T,
-    exp_avg: T,
-    exp_avg_sq: T,
-    max_exp_avg_sq: T,
-    #[param] rate: T,
-    #[param] weight1: T,
-    #[param] beta2: T,
-    #[param] weight2: T,
-    #[param] root: T,
-    #[param] eps: T,
-    #[param] decay: T,
-    #[param] maximize: bool,
-) -> (T, T, T, T) {
-    let decayed = param - decay * param;
-    let descent = downhill(grad, maximize);
-    let mean = exp_avg + weight1 * (descent - exp_avg);
-    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
-    let greatest = max_exp_avg_sq.maximum(square);
-    let moved = decayed - rate * mean / (greatest.sqrt() / root + eps);
-    (moved, mean, square, greatest)
-}
-
-/// [`fused_adamw`](fn@fused_adamw) with √max v in place of √v, the gradient unscaled first and nothing changed where `found_inf` is 1.
-///
-/// Matches `torch._fused_adamw_(amsgrad=True, grad_scale, found_inf)`.
-#[pointwise_dynamic(promote = default(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq), outputs(param_out, grad_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out), like(param_out = param, grad_out = grad, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq, max_exp_avg_sq_out = max_exp_avg_sq))]
-pub fn fused_adamw_amsgrad_scaled<T: Float>(
-    param: T,
-    grad: T,
-    exp_avg: T,
-    exp_avg_sq: T,
-    max_exp_avg_sq: T,
-    grad_scale: T,
-    found_inf: T,
-    #[param] rate: T,
-    #[param] weight1: T,
-    #[param] beta2: T,
-    #[param] weight2: T,
-    #[param] root: T,
-    #[param] eps: T,
-    #[param] decay: T,
-    #[param] maximize: bool,
-) -> (T, T, T, T, T) {
-    let unscaled = grad / grad_scale;
-    let decayed = param - decay * param;
-    let descent = downhill(unscaled, maximize);
-    let mean = exp_avg + weight1 * (descent - exp_avg);
-    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
-    let greatest = max_exp_avg_sq.maximum(square);
-    let moved = decayed - rate * mean / (greatest.sqrt() / root + eps);
+    let moved = adam_move(start, mean, greatest, rate, root, eps);
     if found_inf == 1 {
         (param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq)
     } else {
@@ -284,408 +207,71 @@ pub fn fused_adamw_amsgrad_scaled<T: Float>(
 
 /// A step of Adam in place; `step` counts from 1.
 ///
-/// The gradient changes only with `scaling`, which stores the unscaled one. Matches `torch._fused_adam_`.
+/// `step` is a number, or a buffer of one element on the device, so that a step can be captured in a graph. The gradient
+/// changes only with `scaling`, which stores the unscaled one. Matches `torch._fused_adam_`.
 ///
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
-pub fn fused_adam_<B: Buffer>(
+pub fn fused_adam_<'a, B: Buffer + 'a>(
     param: &mut B,
     grad: &mut B,
     state: Moments<'_, B>,
-    step: f64,
+    step: impl Into<Operand<'a, B>>,
     options: &Adam,
     scaling: Option<Scaling<'_, B>>,
 ) -> Result<()> {
-    let (first, second) = options.corrections(step);
-    let (rate, root, decay) = (options.lr / first, second.sqrt(), options.weight_decay);
-    let (old, slope) = (param.clone(), grad.clone());
-    let (mean, square) = (state.exp_avg.clone(), state.exp_avg_sq.clone());
-    match (state.max_exp_avg_sq, scaling) {
-        (None, None) => fused_adam::out(
-            &old,
-            &slope,
-            &mean,
-            &square,
-            rate,
-            1.0 - options.beta1,
-            options.beta2,
-            1.0 - options.beta2,
-            root,
-            options.eps,
-            decay,
-            options.maximize,
-            param,
-            state.exp_avg,
-            state.exp_avg_sq,
-        ),
-        (None, Some(scaling)) => fused_adam_scaled::out(
-            &old,
-            &slope,
-            &mean,
-            &square,
-            scaling.grad_scale,
-            scaling.found_inf,
-            rate,
-            1.0 - options.beta1,
-            options.beta2,
-            1.0 - options.beta2,
-            root,
-            options.eps,
-            decay,
-            options.maximize,
-            param,
-            grad,
-            state.exp_avg,
-            state.exp_avg_sq,
-        ),
-        (Some(most), scaling) => {
-            let greatest = most.clone();
-            match scaling {
-                None => fused_adam_amsgrad::out(
-                    &old,
-                    &slope,
-                    &mean,
-                    &square,
-                    &greatest,
-                    rate,
-                    1.0 - options.beta1,
-                    options.beta2,
-                    1.0 - options.beta2,
-                    root,
-                    options.eps,
-                    decay,
-                    options.maximize,
-                    param,
-                    state.exp_avg,
-                    state.exp_avg_sq,
-                    most,
-                ),
-                Some(scaling) => fused_adam_amsgrad_scaled::out(
-                    &old,
-                    &slope,
-                    &mean,
-                    &square,
-                    &greatest,
-                    scaling.grad_scale,
-                    scaling.found_inf,
-                    rate,
-                    1.0 - options.beta1,
-                    options.beta2,
-                    1.0 - options.beta2,
-                    root,
-                    options.eps,
-                    decay,
-                    options.maximize,
-                    param,
-                    grad,
-                    state.exp_avg,
-                    state.exp_avg_sq,
-                    most,
-                ),
-            }
-        }
-    }
+    run(param, grad, state, step.into(), options, scaling, None)
 }
 
 /// A step of AdamW in place; `step` counts from 1.
 ///
-/// The gradient changes only with `scaling`, which stores the unscaled one. Matches `torch._fused_adamw_`.
+/// As [`fused_adam_`], but the weights decay by lr·weight_decay instead of the gradient. Matches `torch._fused_adamw_`.
 ///
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
-pub fn fused_adamw_<B: Buffer>(
+pub fn fused_adamw_<'a, B: Buffer + 'a>(
     param: &mut B,
     grad: &mut B,
     state: Moments<'_, B>,
-    step: f64,
+    step: impl Into<Operand<'a, B>>,
     options: &Adam,
     scaling: Option<Scaling<'_, B>>,
 ) -> Result<()> {
-    let (first, second) = options.corrections(step);
-    let (rate, root, decay) = (options.lr / first, second.sqrt(), options.lr * options.weight_decay);
-    let (old, slope) = (param.clone(), grad.clone());
-    let (mean, square) = (state.exp_avg.clone(), state.exp_avg_sq.clone());
-    match (state.max_exp_avg_sq, scaling) {
-        (None, None) => fused_adamw::out(
-            &old,
-            &slope,
-            &mean,
-            &square,
-            rate,
-            1.0 - options.beta1,
-            options.beta2,
-            1.0 - options.beta2,
-            root,
-            options.eps,
-            decay,
-            options.maximize,
-            param,
-            state.exp_avg,
-            state.exp_avg_sq,
-        ),
-        (None, Some(scaling)) => fused_adamw_scaled::out(
-            &old,
-            &slope,
-            &mean,
-            &square,
-            scaling.grad_scale,
-            scaling.found_inf,
-            rate,
-            1.0 - options.beta1,
-            options.beta2,
-            1.0 - options.beta2,
-            root,
-            options.eps,
-            decay,
-            options.maximize,
-            param,
-            grad,
-            state.exp_avg,
-            state.exp_avg_sq,
-        ),
-        (Some(most), scaling) => {
-            let greatest = most.clone();
-            match scaling {
-                None => fused_adamw_amsgrad::out(
-                    &old,
-                    &slope,
-                    &mean,
-                    &square,
-                    &greatest,
-                    rate,
-                    1.0 - options.beta1,
-                    options.beta2,
-                    1.0 - options.beta2,
-                    root,
-                    options.eps,
-                    decay,
-                    options.maximize,
-                    param,
-                    state.exp_avg,
-                    state.exp_avg_sq,
-                    most,
-                ),
-                Some(scaling) => fused_adamw_amsgrad_scaled::out(
-                    &old,
-                    &slope,
-                    &mean,
-                    &square,
-                    &greatest,
-                    scaling.grad_scale,
-                    scaling.found_inf,
-                    rate,
-                    1.0 - options.beta1,
-                    options.beta2,
-                    1.0 - options.beta2,
-                    root,
-                    options.eps,
-                    decay,
-                    options.maximize,
-                    param,
-                    grad,
-                    state.exp_avg,
-                    state.exp_avg_sq,
-                    most,
-                ),
-            }
-        }
-    }
+    run(param, grad, state, step.into(), options, scaling, Some(options.lr * options.weight_decay))
 }
 
-/// A step of Adamax: m += (1−β₁)(g−m); u = max(β₂u, |g| + eps); p −= rate·m/u, with rate = lr/(1−β₁ᵗ).
-///
-/// Before all, g += weight_decay·p. Matches `torch.optim.Adamax`.
-#[pointwise_dynamic(
-    promote = default(param, grad, exp_avg, exp_inf), outputs(param_out, exp_avg_out, exp_inf_out),
-    like(param_out = param, exp_avg_out = exp_avg, exp_inf_out = exp_inf)
-)]
-pub fn fused_adamax<T: Float>(
-    param: T,
-    grad: T,
-    exp_avg: T,
-    exp_inf: T,
-    #[param] rate: T,
-    #[param] weight1: T,
-    #[param] beta2: T,
-    #[param] eps: T,
-    #[param] weight_decay: T,
-) -> (T, T, T) {
-    let descent = descent_of(grad, param, weight_decay, false);
-    let mean = exp_avg + weight1 * (descent - exp_avg);
-    let norm = (beta2 * exp_inf).maximum(descent.abs() + eps);
-    (param - rate * mean / norm, mean, norm)
-}
-
-/// A step of Adamax in place; `step` counts from 1. PyTorch's default `lr` is 2e-3.
-///
-/// # Errors
-/// Buffers of different shapes or devices, or that overlap partly; a device that fails.
-pub fn fused_adamax_<B: Buffer>(
+/// A step by the kernel for this state and scaling; `decay` is that of the weights, if they decay apart.
+fn run<B: Buffer>(
     param: &mut B,
-    grad: &B,
-    exp_avg: &mut B,
-    exp_inf: &mut B,
-    step: f64,
+    grad: &mut B,
+    state: Moments<'_, B>,
+    step: Operand<'_, B>,
     options: &Adam,
+    scaling: Option<Scaling<'_, B>>,
+    decay: Option<f64>,
 ) -> Result<()> {
-    let (first, _) = options.corrections(step);
-    let (old, mean, norm) = (param.clone(), exp_avg.clone(), exp_inf.clone());
-    fused_adamax::out(
-        &old,
-        grad,
-        &mean,
-        &norm,
-        options.lr / first,
-        1.0 - options.beta1,
-        options.beta2,
-        options.eps,
-        options.weight_decay,
-        param,
-        exp_avg,
-        exp_inf,
-    )
-}
-
-/// A step of NAdam: m += (1−β₁)(g−m); v = β₂v + (1−β₂)g²; d = √(v/correction) + eps; p −= slope_rate·g/d + mean_rate·m/d.
-///
-/// Before all, g += weight_decay·p. Matches `torch.optim.NAdam`.
-#[pointwise_dynamic(
-    promote = default(param, grad, exp_avg, exp_avg_sq), outputs(param_out, exp_avg_out, exp_avg_sq_out),
-    like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq)
-)]
-pub fn fused_nadam<T: Float>(
-    param: T,
-    grad: T,
-    exp_avg: T,
-    exp_avg_sq: T,
-    #[param] slope_rate: T,
-    #[param] mean_rate: T,
-    #[param] weight1: T,
-    #[param] beta2: T,
-    #[param] weight2: T,
-    #[param] correction: T,
-    #[param] eps: T,
-    #[param] weight_decay: T,
-) -> (T, T, T) {
-    let descent = descent_of(grad, param, weight_decay, false);
-    let mean = exp_avg + weight1 * (descent - exp_avg);
-    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
-    let norm = (square / correction).sqrt() + eps;
-    let moved = param - slope_rate * descent / norm - mean_rate * mean / norm;
-    (moved, mean, square)
-}
-
-/// A step of NAdam in place; `step` counts from 1, `mu_product` begins with 1 and is kept for the next step.
-///
-/// PyTorch's default `lr` is 2e-3, its `momentum_decay` 4e-3.
-///
-/// # Errors
-/// Buffers of different shapes or devices, or that overlap partly; a device that fails.
-#[expect(clippy::too_many_arguments, reason = "buffers and options of the step")]
-pub fn fused_nadam_<B: Buffer>(
-    param: &mut B,
-    grad: &B,
-    exp_avg: &mut B,
-    exp_avg_sq: &mut B,
-    step: f64,
-    mu_product: &mut f64,
-    momentum_decay: f64,
-    options: &Adam,
-) -> Result<()> {
-    let (_, second) = options.corrections(step);
-    let momentum = |step: f64| options.beta1 * (1.0 - 0.5 * 0.96f64.powf(step * momentum_decay));
-    let (now, next) = (momentum(step), momentum(step + 1.0));
-    let product = *mu_product * now;
-    let slope_rate = options.lr * (1.0 - now) / (1.0 - product);
-    let mean_rate = options.lr * next / (1.0 - product * next);
-    let (old, mean, square) = (param.clone(), exp_avg.clone(), exp_avg_sq.clone());
-    fused_nadam::out(
-        &old,
-        grad,
-        &mean,
-        &square,
-        slope_rate,
-        mean_rate,
-        1.0 - options.beta1,
-        options.beta2,
-        1.0 - options.beta2,
-        second,
-        options.eps,
-        options.weight_decay,
-        param,
-        exp_avg,
-        exp_avg_sq,
-    )?;
-    *mu_product = product;
-    Ok(())
-}
-
-/// A step of RAdam: m += (1−β₁)(g−m); v = β₂v + (1−β₂)g²; p −= rate·m, over √v + eps where rectified.
-///
-/// Before all, g += weight_decay·p. Matches `torch.optim.RAdam`.
-#[pointwise_dynamic(
-    promote = default(param, grad, exp_avg, exp_avg_sq), outputs(param_out, exp_avg_out, exp_avg_sq_out),
-    like(param_out = param, exp_avg_out = exp_avg, exp_avg_sq_out = exp_avg_sq)
-)]
-pub fn fused_radam<T: Float>(
-    param: T,
-    grad: T,
-    exp_avg: T,
-    exp_avg_sq: T,
-    #[param] rate: T,
-    #[param] rectified: bool,
-    #[param] weight1: T,
-    #[param] beta2: T,
-    #[param] weight2: T,
-    #[param] eps: T,
-    #[param] weight_decay: T,
-) -> (T, T, T) {
-    let descent = descent_of(grad, param, weight_decay, false);
-    let mean = exp_avg + weight1 * (descent - exp_avg);
-    let square = beta2 * exp_avg_sq + weight2 * descent * descent;
-    let norm = if rectified { square.sqrt() + eps } else { 1 };
-    (param - rate * mean / norm, mean, square)
-}
-
-/// A step of RAdam in place; `step` counts from 1.
-///
-/// rate = lr/(1−β₁ᵗ); where ρ = ρ∞ − 2tβ₂ᵗ/(1−β₂ᵗ) with ρ∞ = 2/(1−β₂) − 1 is above 5, it is multiplied by
-/// √((1−β₂ᵗ)·(ρ−4)(ρ−2)ρ∞/((ρ∞−4)(ρ∞−2)ρ)), and the step is rectified.
-///
-/// # Errors
-/// Buffers of different shapes or devices, or that overlap partly; a device that fails.
-pub fn fused_radam_<B: Buffer>(
-    param: &mut B,
-    grad: &B,
-    exp_avg: &mut B,
-    exp_avg_sq: &mut B,
-    step: f64,
-    options: &Adam,
-) -> Result<()> {
-    let (first, second) = options.corrections(step);
-    let longest = 2.0 / (1.0 - options.beta2) - 1.0;
-    let length = longest - 2.0 * step * (1.0 - second) / second;
-    let rectified = length > 5.0;
-    let rectification =
-        (length - 4.0) * (length - 2.0) * longest / ((longest - 4.0) * (longest - 2.0) * length);
-    let rate = options.lr / first * if rectified { (second * rectification).sqrt() } else { 1.0 };
-    let (old, mean, square) = (param.clone(), exp_avg.clone(), exp_avg_sq.clone());
-    fused_radam::out(
-        &old,
-        grad,
-        &mean,
-        &square,
-        rate,
-        rectified,
-        1.0 - options.beta1,
-        options.beta2,
-        1.0 - options.beta2,
-        options.eps,
-        options.weight_decay,
-        param,
-        exp_avg,
-        exp_avg_sq,
-    )
+    let Adam { lr, beta1, beta2, eps, weight_decay, maximize } = *options;
+    let [rate, root] = rates(fused_adam_rates::DEF, step, &[lr, beta1, beta2], |step| {
+        fused_adam_rates::scalar(step, lr, beta1, beta2).into()
+    })?;
+    let before = [&*param, &*grad, &*state.exp_avg, &*state.exp_avg_sq].map(B::clone);
+    let greatest = state.max_exp_avg_sq.as_deref().cloned();
+    let op = match (&greatest, &scaling) {
+        (None, None) => fused_adam::DEF,
+        (None, Some(_)) => fused_adam_scaled::DEF,
+        (Some(_), None) => fused_adam_amsgrad::DEF,
+        (Some(_), Some(_)) => fused_adam_amsgrad_scaled::DEF,
+    };
+    let loss = scaling.iter().flat_map(|scaling| [scaling.grad_scale, scaling.found_inf]);
+    let buffers = before.iter().chain(&greatest).chain(loss).map(Operand::Buffer);
+    let numbers = [1.0 - beta1, beta2, 1.0 - beta2, eps, decay.unwrap_or(weight_decay)].map(Operand::from);
+    let choices = [decay.is_some(), maximize].map(Operand::from);
+    let operands: Vec<_> =
+        buffers.chain([rate.operand(), root.operand()]).chain(numbers).chain(choices).collect();
+    let unscaled = scaling.is_some().then_some(grad);
+    let moments = [state.exp_avg, state.exp_avg_sq].into_iter().chain(state.max_exp_avg_sq);
+    let mut outputs: Vec<_> = [param].into_iter().chain(unscaled).chain(moments).collect();
+    B::call_out(op, &operands, &mut outputs)
 }
 
 #[cfg(test)]
@@ -768,43 +354,21 @@ mod tests {
         fused_adam_(&mut param, &mut grad, state, 1.0, &Adam::default(), None).unwrap();
         assert_eq!((param.dtype(), mean.dtype()), (DType::BF16, DType::F32));
         assert_eq!(square.item::<f32>().unwrap(), 0.001);
-        let fresh = fused_adamax(&param, &grad, &mean, &square, 0.1, 0.1, 0.9, 0.0, 0.0).unwrap();
-        assert_eq!((fresh.0.dtype(), fresh.1.dtype()), (DType::BF16, DType::F32));
     }
 
     #[test]
-    fn relatives_agree_with_their_formulas_after_one_step() {
-        let options = Adam { lr: 0.1, eps: 0.0, ..Adam::default() };
-        let grad = buffer(&[2.0]);
-        let (mut param, mut mean, mut norm) = (buffer(&[1.0]), buffer(&[0.0]), buffer(&[0.0]));
-        fused_adamax_(&mut param, &grad, &mut mean, &mut norm, 1.0, &options).unwrap();
-        check(&param, &[0.9]);
-        check(&norm, &[2.0]);
-        // Far from rectified, RAdam is the plain mean.
-        let (mut param, mut mean, mut square) = (buffer(&[1.0]), buffer(&[0.0]), buffer(&[0.0]));
-        fused_radam_(&mut param, &grad, &mut mean, &mut square, 1.0, &options).unwrap();
-        check(&param, &[1.0 - 0.1 * 2.0]);
-        let (mut param, mut product) = (buffer(&[1.0]), 1.0);
-        let (mut mean, mut square) = (buffer(&[0.0]), buffer(&[0.0]));
-        fused_nadam_(&mut param, &grad, &mut mean, &mut square, 1.0, &mut product, 0.0, &options).unwrap();
-        // Without decay of the momentum, μ is β₁/2 in every step.
-        let mu = 0.45;
-        check(&param, &[1.0 - 0.1 * (1.0 - mu) / (1.0 - mu) - 0.1 * mu / (1.0 - mu * mu) * 0.1]);
-        assert_eq!(product, mu);
-    }
-
-    #[test]
-    fn radam_is_rectified_after_some_steps() {
-        let options = Adam { lr: 0.1, eps: 0.0, ..Adam::default() };
-        let (mut param, mut mean, mut square) = (buffer(&[1.0]), buffer(&[2.0]), buffer(&[4.0]));
-        fused_radam_(&mut param, &buffer(&[2.0]), &mut mean, &mut square, 10.0, &options).unwrap();
-        let (first, second): (f64, f64) = (1.0 - 0.9f64.powi(10), 1.0 - 0.999f64.powi(10));
-        let longest = 1999.0;
-        let length = longest - 20.0 * (1.0 - second) / second;
-        let rectification =
-            (length - 4.0) * (length - 2.0) * longest / ((longest - 4.0) * (longest - 2.0) * length);
-        assert!(length > 5.0);
-        let expected = 1.0 - 0.1 * 2.0 / first * second.sqrt() / 2.0 * rectification.sqrt();
-        assert!((param.item::<f64>().unwrap() - expected).abs() < 1e-12);
+    fn a_step_counted_on_the_device_has_the_same_bits() {
+        let options = Adam { lr: 0.1, weight_decay: 0.25, ..Adam::default() };
+        let after = |step: Operand<'_, StridedBuffer>| {
+            let (mut param, mut grad) = (buffer(&[1.0, -3.0]), buffer(&[0.5, 2.0]));
+            let (mut mean, mut square, mut most) = (buffer(&[0.1; 2]), buffer(&[0.2; 2]), buffer(&[0.3; 2]));
+            let state =
+                Moments { exp_avg: &mut mean, exp_avg_sq: &mut square, max_exp_avg_sq: Some(&mut most) };
+            fused_adamw_(&mut param, &mut grad, state, step, &options, None).unwrap();
+            param.to_vec::<f64>().unwrap()
+        };
+        let counter = StridedBuffer::from_element(7.0f32).unwrap();
+        assert_eq!(after(7.into()), after(Operand::Buffer(&counter)));
+        assert_ne!(after(7.into()), after(8.into()));
     }
 }

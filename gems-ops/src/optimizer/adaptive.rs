@@ -1,20 +1,35 @@
 //! Steps divided by the size of past gradients: Adagrad, RMSprop, Adadelta.
 
-use super::descent_of;
+use super::{descent_of, rates};
 use crate::prelude::*;
+use gems_runtime::op::Operand;
+
+/// lr/(1 + (t−1)·lr_decay), in f64: what [`fused_adagrad_`] passes as `rate`.
+///
+/// Own addition; PyTorch's kernel computes it where `step` is on the device.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: powers have 2 ulp, every other step is rounded correctly.
+/// Derivative: none.
+#[pointwise_dynamic(outputs(rate))]
+pub fn fused_adagrad_rate(step: f64, #[param] lr: f64, #[param] lr_decay: f64) -> f64 {
+    lr / (1.0 + (step - 1.0) * lr_decay)
+}
 
 /// A step of Adagrad: s += g²; p −= rate·g/(√s + eps), with rate = lr/(1 + (t−1)·lr_decay).
 ///
 /// Before all, g += weight_decay·p. Matches `torch._fused_adagrad_`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(
-    promote = default(param, grad, state_sum), outputs(param_out, state_sum_out),
+    promote = default(param, grad, state_sum), vote(param, grad, state_sum), outputs(param_out, state_sum_out),
     like(param_out = param, state_sum_out = state_sum)
 )]
 pub fn fused_adagrad<T: Float>(
     param: T,
     grad: T,
     state_sum: T,
-    #[param] rate: T,
+    rate: T,
     #[param] weight_decay: T,
     #[param] eps: T,
     #[param] maximize: bool,
@@ -45,24 +60,27 @@ impl Default for Adagrad {
     }
 }
 
-/// A step of Adagrad in place; `step` counts from 1.
+/// A step of Adagrad in place; `step` counts from 1, as a number or a buffer.
 ///
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
-pub fn fused_adagrad_<B: Buffer>(
+pub fn fused_adagrad_<'a, B: Buffer + 'a>(
     param: &mut B,
     grad: &B,
     state_sum: &mut B,
-    step: f64,
+    step: impl Into<Operand<'a, B>>,
     options: &Adagrad,
 ) -> Result<()> {
-    let rate = options.lr / (1.0 + (step - 1.0) * options.lr_decay);
+    let Adagrad { lr, lr_decay, .. } = *options;
+    let [rate] = rates(fused_adagrad_rate::DEF, step.into(), &[lr, lr_decay], |step| {
+        [fused_adagrad_rate::scalar(step, lr, lr_decay)]
+    })?;
     let (old, sum) = (param.clone(), state_sum.clone());
     fused_adagrad::out(
         &old,
         grad,
         &sum,
-        rate,
+        rate.operand(),
         options.weight_decay,
         options.eps,
         options.maximize,
@@ -74,6 +92,9 @@ pub fn fused_adagrad_<B: Buffer>(
 /// A step of RMSprop: s = α·s + (1−α)·g²; p −= lr·g/(√s + eps).
 ///
 /// Before all, g += weight_decay·p. Matches `torch.optim.RMSprop`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(
     promote = default(param, grad, square_avg), outputs(param_out, square_avg_out),
     like(param_out = param, square_avg_out = square_avg)
@@ -96,6 +117,9 @@ pub fn fused_rmsprop<T: Float>(
 /// [`fused_rmsprop`](fn@fused_rmsprop) with momentum: b = momentum·b + g/(√s + eps); p −= lr·b.
 ///
 /// Matches `torch.optim.RMSprop(momentum)`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(
     promote = default(param, grad, square_avg, momentum_buffer),
     outputs(param_out, square_avg_out, momentum_buffer_out),
@@ -122,6 +146,9 @@ pub fn fused_rmsprop_momentum<T: Float>(
 /// [`fused_rmsprop`](fn@fused_rmsprop) divided by the deviation: a += (1−α)(g−a); p −= lr·g/(√(s−a²) + eps).
 ///
 /// Matches `torch.optim.RMSprop(centered=True)`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(
     promote = default(param, grad, square_avg, grad_avg), outputs(param_out, square_avg_out, grad_avg_out),
     like(param_out = param, square_avg_out = square_avg, grad_avg_out = grad_avg)
@@ -146,6 +173,9 @@ pub fn fused_rmsprop_centered<T: Float>(
 /// [`fused_rmsprop_centered`](fn@fused_rmsprop_centered) with momentum: b = momentum·b + g/(√(s−a²) + eps); p −= lr·b.
 ///
 /// Matches `torch.optim.RMSprop(momentum, centered=True)`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(
     promote = default(param, grad, square_avg, grad_avg, momentum_buffer),
     outputs(param_out, square_avg_out, grad_avg_out, momentum_buffer_out),
@@ -275,6 +305,9 @@ pub fn fused_rmsprop_<B: Buffer>(
 /// A step of Adadelta: s = ρs + (1−ρ)g²; δ = √(a+eps)/√(s+eps)·g; a = ρa + (1−ρ)δ²; p −= lr·δ.
 ///
 /// Before all, g += weight_decay·p. Matches `torch.optim.Adadelta`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(
     promote = default(param, grad, square_avg, acc_delta), outputs(param_out, square_avg_out, acc_delta_out),
     like(param_out = param, square_avg_out = square_avg, acc_delta_out = acc_delta)

@@ -6,6 +6,9 @@ use crate::prelude::*;
 /// A step of gradient descent: g += weight_decay·p; p −= lr·g.
 ///
 /// Matches `torch._fused_sgd_` without momentum.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(promote = default(param, grad), outputs(param_out), like(param_out = param))]
 pub fn fused_sgd<T: Float>(
     param: T,
@@ -20,6 +23,9 @@ pub fn fused_sgd<T: Float>(
 /// [`fused_sgd`](fn@fused_sgd) with the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_sgd_(grad_scale, found_inf)` without momentum.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(
     promote = default(param, grad), outputs(param_out, grad_out), like(param_out = param, grad_out = grad)
 )]
@@ -55,6 +61,9 @@ fn momentum_of<T: Float>(
 /// `nesterov` lr·(g + momentum·b).
 ///
 /// Before all, g += weight_decay·p. Matches `torch._fused_sgd_`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(
     promote = default(param, grad, momentum_buffer), outputs(param_out, momentum_buffer_out),
     like(param_out = param, momentum_buffer_out = momentum_buffer)
@@ -80,6 +89,9 @@ pub fn fused_sgd_momentum<T: Float>(
 /// [`fused_sgd_momentum`](fn@fused_sgd_momentum) with the gradient unscaled first and nothing changed where `found_inf` is 1.
 ///
 /// Matches `torch._fused_sgd_(grad_scale, found_inf)`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(
     promote = default(param, grad, momentum_buffer), outputs(param_out, grad_out, momentum_buffer_out),
     like(param_out = param, grad_out = grad, momentum_buffer_out = momentum_buffer)
@@ -200,6 +212,9 @@ pub fn fused_sgd_<B: Buffer>(
 /// A step of averaged gradient descent: p = p·(1 − lambd·eta) − eta·g; ax = p if mu is 1, else ax + (p − ax)·mu.
 ///
 /// Before all, g += weight_decay·p. Matches `torch.optim.ASGD`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(
     promote = default(param, grad, ax), outputs(param_out, ax_out), like(param_out = param, ax_out = ax)
 )]
@@ -238,6 +253,9 @@ pub fn fused_asgd_<B: Buffer>(
 /// turns, where the gradient then counts as 0; p −= sign(g)·step; prev = g.
 ///
 /// Matches `torch.optim.Rprop`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(
     promote = default(param, grad, prev, step_size), outputs(param_out, prev_out, step_size_out),
     like(param_out = param, prev_out = prev, step_size_out = step_size)
@@ -294,6 +312,11 @@ pub fn fused_rprop_<B: Buffer>(
 }
 
 /// A step of Lion: p −= lr·(sign(β₁m + (1−β₁)g) + weight_decay·p); m = β₂m + (1−β₂)g.
+///
+/// Own addition; the step of the paper on Lion.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(
     promote = default(param, grad, exp_avg), outputs(param_out, exp_avg_out),
     like(param_out = param, exp_avg_out = exp_avg)

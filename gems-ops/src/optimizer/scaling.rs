@@ -3,6 +3,11 @@
 use crate::prelude::*;
 
 /// average + (1 − decay)·(value − average), as [`lerp`](fn@lerp); in place by `ema_update::inplace`.
+///
+/// Own addition; `torch.lerp` in place.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: decay for average, 1 − decay for value.
 #[pointwise_dynamic(promote = default(average, value), grad)]
 pub fn ema_update<T: Float>(average: T, value: T, #[param] decay: T) -> T {
     lerp::scalar(average, value, 1 - decay)
@@ -11,6 +16,11 @@ pub fn ema_update<T: Float>(average: T, value: T, #[param] decay: T) -> T {
 /// g·inv_scale, and whether g is not finite.
 ///
 /// [`amp_unscale_`] does it in place and joins the flags.
+///
+/// Matches `torch._amp_foreach_non_finite_check_and_unscale_` for one tensor, with a flag an element.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
 #[pointwise_dynamic(promote = default(grad), outputs(unscaled, non_finite))]
 pub fn amp_unscale<T: Float>(grad: T, inv_scale: T) -> (T, bool) {
     (grad * inv_scale, grad.is_infinite() || grad.is_nan())

@@ -3,13 +3,15 @@
 //! Computed in f64 and rounded once: relative to the result above 0, to the amplitude |x|^(−¼)/√π below.
 
 use super::error::two_prod;
-use super::tables;
+use super::{integers, tables};
 use crate::prelude::*;
 
 /// Ai(x): ±∞ → 0; underflows near 107.5 in f64.
 ///
-/// Integers become floats first. Matches `torch.special.airy_ai`, but for ±∞ (NaN there) and from 103.9 on (0 there).
-#[pointwise_dynamic(promote = int_to_float(x), dtypes(bool, int, float))]
+/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.airy_ai`, but for ±∞ (NaN there) and from 103.9 on (0 there).
+///
+/// Accuracy: 2 ulp above 0, 2e-7 of the amplitude below, in f32; 2e-14 and 3e-15 in f64. Derivative: none.
+#[pointwise_dynamic(promote = int_to_float(x), dtypes(bool, int, float), integers = integers::airy)]
 pub fn special_airy_ai<T: Float>(x: T) -> T {
     airy_ai(x as f64) as T
 }
@@ -28,7 +30,7 @@ fn phase(x: f64) -> (f64, f64, f64) {
 /// Power series around 0; beyond, the asymptotic forms with Chebyshev series in place of their sums.
 #[device_fn]
 #[inline(never)]
-fn airy_ai(x: f64) -> f64 {
+pub(super) fn airy_ai(x: f64) -> f64 {
     if -4.0 < x && x < 2.0 {
         let cube = x * x * x;
         return 0.3550280538878172 * tables::airy_f(cube) - 0.2588194037928068 * (x * tables::airy_g(cube));

@@ -3,12 +3,14 @@
 //! Computed in f64 and rounded once. I and K are series near 0 and Chebyshev series beyond; the exponential is split,
 //! so that nothing overflows before its result does. J and Y are those of the platform's library.
 
-use super::{slope, tables};
+use super::{integers, slope, tables};
 use crate::prelude::*;
 
 /// I₀(x): even, ±∞ → ∞; overflows above 91.9 in f32, 713.98 in f64.
 ///
 /// Integers become floats first. Matches `torch.i0`, but for ±∞ (NaN there) and above 88.7 and 709 (∞ there).
+///
+/// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: I₁(x).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
     grad(backward = slope::of_i0)
@@ -20,6 +22,8 @@ pub fn i0<T: Float>(input: T) -> T {
 /// exp(−|x|)·I₀(x): even, ±∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.special.i0e`.
+///
+/// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: i1e(x) − sign(x)·r.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
     grad(backward = slope::of_i0e)
@@ -31,6 +35,8 @@ pub fn special_i0e<T: Float>(input: T) -> T {
 /// I₁(x): odd, ±∞ → ±∞.
 ///
 /// Integers become floats first. Matches `torch.special.i1`, but for ±∞ (NaN there).
+///
+/// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: I₀(x) − r/x, ½ at 0.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
     grad(backward = slope::of_i1)
@@ -42,6 +48,8 @@ pub fn special_i1<T: Float>(input: T) -> T {
 /// exp(−|x|)·I₁(x): odd, ±∞ → ±0.
 ///
 /// Integers become floats first. Matches `torch.special.i1e`.
+///
+/// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: i0e(x) − r(sign x + 1/x), ½ at 0.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
     grad(backward = slope::of_i1e)
@@ -53,6 +61,8 @@ pub fn special_i1e<T: Float>(input: T) -> T {
 /// I₀(x), the same function as [`i0`](fn@i0).
 ///
 /// Matches `torch.special.modified_bessel_i0`, but for ±∞ (NaN there).
+///
+/// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: I₁(x).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
     grad(backward = slope::of_i0)
@@ -64,6 +74,8 @@ pub fn special_modified_bessel_i0<T: Float>(input: T) -> T {
 /// I₁(x), the same function as [`special_i1`](fn@special_i1).
 ///
 /// Matches `torch.special.modified_bessel_i1`, but for ±∞ (NaN there).
+///
+/// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: I₀(x) − r/x, ½ at 0.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
     grad(backward = slope::of_i1)
@@ -75,6 +87,8 @@ pub fn special_modified_bessel_i1<T: Float>(input: T) -> T {
 /// K₀(x): negative → NaN, ±0 → ∞, ∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.special.modified_bessel_k0`.
+///
+/// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: −K₁(x).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
     grad(backward = slope::of_k0)
@@ -87,6 +101,8 @@ pub fn special_modified_bessel_k0<T: Float>(input: T) -> T {
 /// K₁(x): negative → NaN, ±0 → ∞, ∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.special.modified_bessel_k1`.
+///
+/// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: −K₀(x) − r/x.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
     grad(backward = slope::of_k1)
@@ -99,6 +115,8 @@ pub fn special_modified_bessel_k1<T: Float>(input: T) -> T {
 /// exp(x)·K₀(x): negative → NaN, ±0 → ∞, ∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.special.scaled_modified_bessel_k0`.
+///
+/// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: r − eˣ·K₁(x).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
     grad(backward = slope::of_scaled_k0)
@@ -111,6 +129,8 @@ pub fn special_scaled_modified_bessel_k0<T: Float>(input: T) -> T {
 /// exp(x)·K₁(x): negative → NaN, ±0 → ∞, ∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.special.scaled_modified_bessel_k1`.
+///
+/// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: r(1 − 1/x) − eˣ·K₀(x).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
     grad(backward = slope::of_scaled_k1)
@@ -122,32 +142,49 @@ pub fn special_scaled_modified_bessel_k1<T: Float>(input: T) -> T {
 
 /// J₀(x): even, ±∞ → 0.
 ///
-/// Integers become floats first. Matches `torch.special.bessel_j0`, but for ±∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
+/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.bessel_j0`, but for ±∞ (NaN there).
+///
+/// Accuracy: 8 ulp below 8 away from zeros, else 2e-7 of the amplitude in f32, 1e-13 in f64. Derivative: −J₁(x).
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float), integers = integers::bessel_j0, grad
+)]
 pub fn special_bessel_j0<T: Float>(input: T) -> T {
     (input as f64).bessel_j0() as T
 }
 
 /// J₁(x): odd, ±∞ → 0.
 ///
-/// Integers become floats first. Matches `torch.special.bessel_j1`, but for ±∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
+/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.bessel_j1`, but for ±∞ (NaN there).
+///
+/// Accuracy: 8 ulp below 8 away from zeros, else 2e-7 of the amplitude in f32, 1e-13 in f64. Derivative: J₀(x) − r/x,
+/// ½ at 0.
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float), integers = integers::bessel_j1, grad
+)]
 pub fn special_bessel_j1<T: Float>(input: T) -> T {
     (input as f64).bessel_j1() as T
 }
 
 /// Y₀(x): negative → NaN, ±0 → −∞, ∞ → 0.
 ///
-/// Integers become floats first. Matches `torch.special.bessel_y0`, but for ∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
+/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.bessel_y0`, but for ∞ (NaN there).
+///
+/// Accuracy: 8 ulp below 8 away from zeros, else 2e-7 of the amplitude in f32, 1e-13 in f64. Derivative: −Y₁(x).
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float), integers = integers::bessel_y0, grad
+)]
 pub fn special_bessel_y0<T: Float>(input: T) -> T {
     (input as f64).bessel_y0() as T
 }
 
 /// Y₁(x): negative → NaN, ±0 → −∞, ∞ → 0.
 ///
-/// Integers become floats first. Matches `torch.special.bessel_y1`, but for ∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
+/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.bessel_y1`, but for ∞ (NaN there).
+///
+/// Accuracy: 8 ulp below 8 away from zeros, else 2e-7 of the amplitude in f32, 1e-13 in f64. Derivative: Y₀(x) − r/x.
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float), integers = integers::bessel_y1, grad
+)]
 pub fn special_bessel_y1<T: Float>(input: T) -> T {
     (input as f64).bessel_y1() as T
 }
@@ -155,6 +192,8 @@ pub fn special_bessel_y1<T: Float>(input: T) -> T {
 /// sin(x)/x: 1 at 0, ±∞ → 0.
 ///
 /// Integers become floats first. Matches `torch.special.spherical_bessel_j0`.
+///
+/// Accuracy: 4 ulp. Derivative: (cos x − r)/x, near 0 its series.
 #[pointwise_dynamic(
     promote = int_to_float(x), dtypes(bool, int, float),
     grad(backward = slope::of_spherical_j0)

@@ -10,6 +10,8 @@ use gems_runtime::op::Seen;
 /// ln |Γ(x)|: ∞ at 0, negative integers and ±∞.
 ///
 /// Integers become floats first. Matches `torch.lgamma`.
+///
+/// Accuracy: 4 ulp in f32, 1e-15·max(1, |r|) in f64; 1e-7 absolute near the zeros in f32. Derivative: ψ(x).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
     grad(backward = slope::of_lgamma)
@@ -21,6 +23,8 @@ pub fn lgamma<T: Float>(input: T) -> T {
 /// ψ(x) = d ln Γ(x)/dx: +0 → −∞, −0 → ∞, ∞ → ∞; negative integers and −∞ → NaN.
 ///
 /// Integers become floats first. Matches `torch.digamma`.
+///
+/// Accuracy: 4 ulp in f32, 1e-14 in f64; absolute near the negative zeros. Derivative: ψ′(x).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
     grad(backward = slope::of_digamma)
@@ -40,6 +44,9 @@ fn derivative_order(arguments: &[Seen], _: DType) -> Result<()> {
 ///
 /// Integers become floats first. Matches `torch.polygamma`, but for poles, infinities and great n.
 ///
+/// Accuracy: 4 ulp in f32, 1e-14 in f64; above n = 20, 2e-16·(n·|ln x| + 20). Derivative: the derivative of order n +
+/// 1.
+///
 /// # Errors
 /// n is negative.
 #[pointwise_dynamic(
@@ -58,6 +65,9 @@ fn dimension(arguments: &[Seen], _: DType) -> Result<()> {
 /// ¼p(p−1)·ln π + Σ ln |Γ(x − ½(j−1))| over j = 1 to p.
 ///
 /// The domain x > ½(p−1) is not checked. Integers become floats first. Matches `torch.mvlgamma`.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: the sum of p terms of that of `lgamma`. Derivative: Σ ψ(x −
+/// ½(j − 1)).
 ///
 /// # Errors
 /// p is less than 1.
@@ -81,9 +91,11 @@ fn at_least(name: &str, argument: Option<&Seen>, least: i64) -> Result<()> {
 
 /// Hurwitz' ζ(s, q) = Σ (q + k)^(−s) over k ≥ 0; `input` is s, `other` is q.
 ///
-/// s = 1 → ∞; s < 1 → NaN; s = ∞ → NaN for q > 1, 1 for q = 1, else ∞; q = ∞ → 0; q an integer ≤ 0 → ∞; q < 0 with a fractional s → NaN.
+/// s = 1 → ∞; s < 1 → NaN; s = ∞ → 1 for q = 1, ∞ below; s > 2.5e13 → NaN where q^(−s) vanishes; q = ∞ → 0; q an integer ≤ 0 → ∞; q < 0 with a fractional s → NaN.
 ///
 /// Integers become floats first. Matches `torch.special.zeta`, but for q = ∞ (NaN there).
+///
+/// Accuracy: 4 ulp in f32, 1e-14 in f64. Derivative: −s·ζ(s + 1, q) for q, none for s.
 #[pointwise_dynamic(
     promote = int_to_float(input, other), dtypes(bool, int, float),
     grad(wrt(other), backward = slope::of_zeta)
@@ -195,17 +207,13 @@ pub(super) fn zeta_f64(s: f64, q: f64) -> f64 {
         0.0
     } else if q <= 0.0 && q.floor() == q {
         f64::INFINITY
-    } else if s.is_infinite() {
-        // The first term alone; PyTorch has no value where it vanishes.
-        if q > 1.0 {
-            f64::NAN
-        } else if q == 1.0 {
-            1.0
-        } else {
-            f64::INFINITY
-        }
+    } else if s > 2.5e13 && q > 1.0 && q.pow(-s) == 0.0 {
+        // PyTorch has no value where the terms vanish and the 23rd power of s overflows.
+        f64::NAN
     } else if q > 0.0 {
         zeta_sum(s, q, 1.0)
+    } else if s.is_infinite() {
+        s
     } else if s.floor() != s {
         f64::NAN
     } else {

@@ -8,6 +8,7 @@ mod bessel;
 mod error;
 mod gamma;
 mod incomplete;
+mod integers;
 mod orthopoly;
 mod slope;
 mod tables;

@@ -2,19 +2,21 @@
 //!
 //! The degree is truncated toward zero: below 0 and beyond i64 the value is 0, for NaN it is NaN; of degree 0 it is 1
 //! for every x.
-//! Computed in f64 by the three-term recurrence and rounded once. Values too great are ±∞, never NaN.
+//! Floats are computed in f64 by the three-term recurrence and rounded once. Values too great are ±∞, never NaN.
 //! The work is bounded: beyond 4096 steps (2²⁰ for Legendre and Laguerre) closed or asymptotic forms take over.
 
 use super::bessel::i0_f64;
-use super::slope;
+use super::{integers, slope};
 use crate::prelude::*;
 
 /// Tₙ(x), with Tₙ(cos θ) = cos nθ.
 ///
-/// Integers become floats first. Matches `torch.special.chebyshev_polynomial_t`, but for NaN degrees (0 there), ±∞ and
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.chebyshev_polynomial_t`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: n·Uₙ₋₁(x) for x.
 #[pointwise_dynamic(
-    promote = int_to_float(x, n), dtypes(bool, int, float),
+    promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::chebyshev_t,
     grad(wrt(x), backward = slope::of_chebyshev_t)
 )]
 pub fn special_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
@@ -24,10 +26,13 @@ pub fn special_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
 
 /// Uₙ(x), with Uₙ(cos θ) = sin((n+1)θ)/sin θ.
 ///
-/// Integers become floats first. Matches `torch.special.chebyshev_polynomial_u`, but for NaN degrees (0 there), ±∞ and
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.chebyshev_polynomial_u`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: by the recurrence,
+/// differentiated, for x; NaN beyond degree 2²⁰.
 #[pointwise_dynamic(
-    promote = int_to_float(x, n), dtypes(bool, int, float),
+    promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::chebyshev_u,
     grad(wrt(x), backward = slope::of_chebyshev_u)
 )]
 pub fn special_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
@@ -37,10 +42,13 @@ pub fn special_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
 
 /// Vₙ(x), with Vₙ(cos θ) = cos((n+½)θ)/cos(½θ).
 ///
-/// Integers become floats first. Matches `torch.special.chebyshev_polynomial_v`, but for NaN degrees (0 there), ±∞ and
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.chebyshev_polynomial_v`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: by the recurrence,
+/// differentiated, for x; NaN beyond degree 2²⁰.
 #[pointwise_dynamic(
-    promote = int_to_float(x, n), dtypes(bool, int, float),
+    promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::chebyshev_v,
     grad(wrt(x), backward = slope::of_chebyshev_v)
 )]
 pub fn special_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
@@ -50,10 +58,13 @@ pub fn special_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
 
 /// Wₙ(x), with Wₙ(cos θ) = sin((n+½)θ)/sin(½θ).
 ///
-/// Integers become floats first. Matches `torch.special.chebyshev_polynomial_w`, but for NaN degrees (0 there), ±∞ and
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.chebyshev_polynomial_w`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: by the recurrence,
+/// differentiated, for x; NaN beyond degree 2²⁰.
 #[pointwise_dynamic(
-    promote = int_to_float(x, n), dtypes(bool, int, float),
+    promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::chebyshev_w,
     grad(wrt(x), backward = slope::of_chebyshev_w)
 )]
 pub fn special_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
@@ -63,10 +74,13 @@ pub fn special_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
 
 /// Tₙ(2x − 1); see [`special_chebyshev_polynomial_t`](fn@special_chebyshev_polynomial_t).
 ///
-/// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_t`, but for NaN degrees (0 there), ±∞ and
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.shifted_chebyshev_polynomial_t`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: 2 times that of the
+/// polynomial at 2x − 1, for x.
 #[pointwise_dynamic(
-    promote = int_to_float(x, n), dtypes(bool, int, float),
+    promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::shifted_chebyshev_t,
     grad(wrt(x), backward = slope::of_shifted_chebyshev_t)
 )]
 pub fn special_shifted_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
@@ -76,10 +90,13 @@ pub fn special_shifted_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
 
 /// Uₙ(2x − 1); see [`special_chebyshev_polynomial_u`](fn@special_chebyshev_polynomial_u).
 ///
-/// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_u`, but for NaN degrees (0 there), ±∞ and
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.shifted_chebyshev_polynomial_u`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: 2 times that of the
+/// polynomial at 2x − 1, for x.
 #[pointwise_dynamic(
-    promote = int_to_float(x, n), dtypes(bool, int, float),
+    promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::shifted_chebyshev_u,
     grad(wrt(x), backward = slope::of_shifted_chebyshev_u)
 )]
 pub fn special_shifted_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
@@ -89,10 +106,13 @@ pub fn special_shifted_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
 
 /// Vₙ(2x − 1); see [`special_chebyshev_polynomial_v`](fn@special_chebyshev_polynomial_v).
 ///
-/// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_v`, but for NaN degrees (0 there), ±∞ and
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.shifted_chebyshev_polynomial_v`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: 2 times that of the
+/// polynomial at 2x − 1, for x.
 #[pointwise_dynamic(
-    promote = int_to_float(x, n), dtypes(bool, int, float),
+    promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::shifted_chebyshev_v,
     grad(wrt(x), backward = slope::of_shifted_chebyshev_v)
 )]
 pub fn special_shifted_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
@@ -102,10 +122,13 @@ pub fn special_shifted_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
 
 /// Wₙ(2x − 1); see [`special_chebyshev_polynomial_w`](fn@special_chebyshev_polynomial_w).
 ///
-/// Integers become floats first. Matches `torch.special.shifted_chebyshev_polynomial_w`, but for NaN degrees (0 there), ±∞ and
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.shifted_chebyshev_polynomial_w`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: 2 times that of the
+/// polynomial at 2x − 1, for x.
 #[pointwise_dynamic(
-    promote = int_to_float(x, n), dtypes(bool, int, float),
+    promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::shifted_chebyshev_w,
     grad(wrt(x), backward = slope::of_shifted_chebyshev_w)
 )]
 pub fn special_shifted_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
@@ -115,10 +138,12 @@ pub fn special_shifted_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
 
 /// Hₙ(x), the physicists' Hermite polynomial: Hₙ₊₁ = 2x·Hₙ − 2n·Hₙ₋₁.
 ///
-/// Integers become floats first. Matches `torch.special.hermite_polynomial_h`, but for NaN degrees (0 there), ±∞ and
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.hermite_polynomial_h`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: 2n·Hₙ₋₁(x) for x.
 #[pointwise_dynamic(
-    promote = int_to_float(x, n), dtypes(bool, int, float),
+    promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::hermite_h,
     grad(wrt(x), backward = slope::of_hermite_h)
 )]
 pub fn special_hermite_polynomial_h<T: Float>(x: T, n: T) -> T {
@@ -127,10 +152,12 @@ pub fn special_hermite_polynomial_h<T: Float>(x: T, n: T) -> T {
 
 /// Heₙ(x), the probabilists' Hermite polynomial: Heₙ₊₁ = x·Heₙ − n·Heₙ₋₁.
 ///
-/// Integers become floats first. Matches `torch.special.hermite_polynomial_he`, but for NaN degrees (0 there), ±∞ and
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.hermite_polynomial_he`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: n·Heₙ₋₁(x) for x.
 #[pointwise_dynamic(
-    promote = int_to_float(x, n), dtypes(bool, int, float),
+    promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::hermite_he,
     grad(wrt(x), backward = slope::of_hermite_he)
 )]
 pub fn special_hermite_polynomial_he<T: Float>(x: T, n: T) -> T {
@@ -139,10 +166,12 @@ pub fn special_hermite_polynomial_he<T: Float>(x: T, n: T) -> T {
 
 /// Lₙ(x): (n+1)·Lₙ₊₁ = (2n+1−x)·Lₙ − n·Lₙ₋₁.
 ///
-/// Integers become floats first. Matches `torch.special.laguerre_polynomial_l`, but for NaN degrees (0 there), ±∞ and
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.laguerre_polynomial_l`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: −(L₀ + … + Lₙ₋₁) for x.
 #[pointwise_dynamic(
-    promote = int_to_float(x, n), dtypes(bool, int, float),
+    promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::laguerre_l,
     grad(wrt(x), backward = slope::of_laguerre)
 )]
 pub fn special_laguerre_polynomial_l<T: Float>(x: T, n: T) -> T {
@@ -151,10 +180,13 @@ pub fn special_laguerre_polynomial_l<T: Float>(x: T, n: T) -> T {
 
 /// Pₙ(x): (n+1)·Pₙ₊₁ = (2n+1)x·Pₙ − n·Pₙ₋₁.
 ///
-/// Integers become floats first. Matches `torch.special.legendre_polynomial_p`, but for NaN degrees (0 there), ±∞ and
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.legendre_polynomial_p`, but for NaN degrees (0 there), ±∞ and
 /// overflow (NaN there).
+///
+/// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: n(x·Pₙ − Pₙ₋₁)/(x² − 1)
+/// for x, by a recurrence that holds at ±1.
 #[pointwise_dynamic(
-    promote = int_to_float(x, n), dtypes(bool, int, float),
+    promote = int_to_float(x, n), dtypes(bool, int, float), integers = integers::legendre_p,
     grad(wrt(x), backward = slope::of_legendre)
 )]
 pub fn special_legendre_polynomial_p<T: Float>(x: T, n: T) -> T {

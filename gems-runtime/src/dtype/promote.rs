@@ -25,6 +25,8 @@ pub enum Kind {
     ComplexToFloat,
     /// Bool computes as i64.
     BoolToLong,
+    /// Everything becomes f64 before the computation, complex numbers c128.
+    ToDouble,
 }
 
 /// How much say an operand has in promotion, strongest first.
@@ -86,6 +88,8 @@ pub const fn result_dtype(kind: Kind, common: DType) -> DType {
         (Kind::IntToFloat, Category::Bool | Category::Int) => DEFAULT_FLOAT,
         (Kind::BoolToLong, Category::Bool) => DType::I64,
         (Kind::ComplexToFloat, Category::Complex) => common.real(),
+        (Kind::ToDouble, Category::Complex) => DType::C128,
+        (Kind::ToDouble, _) => DType::F64,
         (Kind::Default | Kind::NoOpmath | Kind::IntToFloat | Kind::ComplexToFloat | Kind::BoolToLong, _) => {
             common
         }
@@ -98,7 +102,7 @@ pub const fn compute_dtype(kind: Kind, common: DType) -> DType {
     match kind {
         Kind::NoOpmath => common,
         Kind::Default | Kind::AlwaysBool | Kind::ComplexToFloat => common.op_math(),
-        Kind::IntToFloat | Kind::BoolToLong => result_dtype(kind, common).op_math(),
+        Kind::IntToFloat | Kind::BoolToLong | Kind::ToDouble => result_dtype(kind, common).op_math(),
     }
 }
 

@@ -49,6 +49,13 @@ pub trait Number: Element {
     fn re(self) -> Self::Real;
     /// The imaginary part; 0 of a real number.
     fn im(self) -> Self::Real;
+    /// The complex number with the same real part and this imaginary part; a real number itself.
+    #[must_use]
+    #[inline(always)]
+    fn with_im(self, im: Self::Real) -> Self {
+        let _ = im;
+        self
+    }
     /// The complex conjugate; a real number itself.
     #[must_use]
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Static description of an op: schema, promotion, device text, CPU loops.
 
-use crate::dtype::{DType, DTypeSet, Kind, Scalar};
+use crate::dtype::{Category, DType, DTypeSet, Kind, Scalar};
 use crate::emit;
 use crate::error::Result;
 use crate::layout::Extent;
@@ -37,6 +37,8 @@ pub struct OpDef {
     pub check: Option<Check>,
     /// The op that serves complex operands, where complex numbers need another formula.
     pub complex: Option<&'static OpDef>,
+    /// The op that serves operands that are all bools and integers, where those need another formula.
+    pub integers: Option<&'static OpDef>,
     /// The CUDA C++ form.
     pub device: &'static DeviceFn,
     /// The CPU loop for a computation dtype, if the function has one.
@@ -157,15 +159,19 @@ impl OpDef {
         self.params.iter().enumerate().filter(|(_, param)| param.role == Role::Tensor)
     }
 
-    /// The op that runs on these arguments: the complex form, if one is there and a promoting argument is complex.
+    /// The op that runs on these arguments: the complex form, if one is there and a promoting argument is complex; the
+    /// form of integers, if one is there and no promoting argument is more than an integer.
     pub(crate) fn form<D: Extent>(&'static self, arguments: &[Argument<'_, D>]) -> &'static OpDef {
-        let is_complex = |(param, argument): (&ParamDef, &Argument<'_, D>)| {
-            param.promotes && argument.seen().dtype().is_complex()
-        };
-        match self.complex {
-            Some(complex) if self.params.iter().zip(arguments).any(is_complex) => complex,
-            _ => self,
+        if self.complex.is_none() && self.integers.is_none() {
+            return self;
         }
+        let promoting = self.params.iter().zip(arguments).filter(|(param, _)| param.promotes);
+        let form = match promoting.map(|(_, argument)| argument.seen().dtype().category()).max() {
+            Some(Category::Complex) => self.complex,
+            Some(Category::Int | Category::Bool) => self.integers,
+            Some(Category::Float) | None => None,
+        };
+        form.unwrap_or(self)
     }
 
     /// The kernel for contiguous operands of the op's most usual dtype, as CUDA C++.

@@ -189,7 +189,7 @@ impl Promotion {
         let kind = op.promote.kind;
         let result = dtype::result_dtype(kind, common);
         let joined = match kind {
-            Kind::IntToFloat | Kind::BoolToLong => result,
+            Kind::IntToFloat | Kind::BoolToLong | Kind::ToDouble => result,
             Kind::Default | Kind::NoOpmath | Kind::AlwaysBool | Kind::ComplexToFloat => common,
         };
         let compute = match op.promote.compute {
@@ -256,7 +256,15 @@ fn common_device<D: Extent>(op: &OpDef, arguments: &[Argument<'_, D>], given: &[
 fn common_dtype<D: Extent>(op: &OpDef, arguments: &[Argument<'_, D>]) -> Result<DType> {
     let mut promoting = op.params.iter().zip(arguments).filter(|(param, _)| param.promotes).peekable();
     let common = if promoting.peek().is_some() {
-        let common = dtype::result_type(promoting.map(|(_, argument)| tiered(argument)))?;
+        let dtypes = promoting.map(|(_, argument)| tiered(argument));
+        let common = match op.promote.kind {
+            // Nothing needs to fit but f64.
+            Kind::ToDouble => {
+                let is_complex = dtypes.into_iter().any(|operand| operand.dtype.is_complex());
+                if is_complex { DType::C128 } else { DType::F64 }
+            }
+            _ => dtype::result_type(dtypes)?,
+        };
         if !op.dtypes.contains(common) {
             let message = format!("{common} is not supported; supported are {}", op.dtypes);
             return Err(Error::new(ErrorKind::DType, message));
@@ -401,8 +409,13 @@ fn given_outputs<D: Extent>(
         .zip(given)
         .zip(results)
         .map(|((output, meta), &result)| {
-            // A result of a dtype that the signature fixes is not converted, but truth values are.
-            let is_fixed = matches!(output.ty, TypeRef::Fixed(_)) && output.like.is_none() && result != DType::Bool;
+            // A result of a dtype that the signature or the kind fixes is not converted, but truth values are, and the
+            // f32 that integers become.
+            let is_fixed = output.like.is_none()
+                && match output.ty {
+                    TypeRef::Fixed(dtype) => !matches!(dtype, DType::Bool | DType::F32),
+                    _ => op.promote.kind == Kind::ToDouble,
+                };
             let fits = if is_fixed { result == meta.dtype } else { dtype::can_cast(result, meta.dtype) };
             if !op.casts_freely && !fits {
                 let message = format!(

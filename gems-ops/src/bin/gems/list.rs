@@ -1,8 +1,10 @@
 //! `gems list`: the ops, one a line.
 
+mod catalog;
+
 use crate::ListArgs;
 use crate::failure::Outcome;
-use gems_ops::dtype::{DType, DTypeSet};
+use gems_ops::dtype::{DType, DTypeSet, Kind};
 use gems_ops::op::{OpDef, Role, TypeRef};
 use serde_json::json;
 use std::io::Write;
@@ -13,10 +15,12 @@ const WIDEST: usize = 60;
 
 pub(crate) fn list(args: &ListArgs, out: &mut impl Write) -> Outcome {
     let word = args.word.as_deref().unwrap_or_default().to_lowercase();
-    let ops: Vec<_> = gems_ops::REGISTRY
-        .iter()
-        .filter(|op| op.name.contains(&word) || op.doc.to_lowercase().contains(&word))
-        .collect();
+    let ops: Vec<_> = gems_ops::REGISTRY.iter().filter(|op| has(op, &word)).collect();
+    if args.markdown {
+        let page = catalog::page(&ops).map_err(std::io::Error::other)?;
+        out.write_all(page.as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.json {
         let rows: Vec<_> = ops.iter().map(|op| row(op)).collect();
         writeln!(out, "{:#}", serde_json::Value::from(rows))?;
@@ -25,11 +29,36 @@ pub(crate) fn list(args: &ListArgs, out: &mut impl Write) -> Outcome {
     let signatures: Vec<_> = ops.iter().map(|op| signature(op)).collect();
     let width = signatures.iter().map(|text| text.chars().count()).max().unwrap_or(0).min(WIDEST);
     for (op, signature) in ops.iter().zip(&signatures) {
-        writeln!(out, "{signature:width$}  {:?}  {}", op.promote.kind, dtypes(op.dtypes))?;
+        writeln!(out, "{signature:width$}  {}  {}", kind(op), dtypes(op.dtypes))?;
         writeln!(out, "    {}", first_line(op))?;
     }
     writeln!(out, "{} ops", ops.len())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the name of an op, another name of it or its documentation has a word, in small letters.
+fn has(op: &OpDef, word: &str) -> bool {
+    let others = gems_ops::ALIASES.iter().filter(|row| row.1 == op.name).map(|row| row.0);
+    others.chain([op.name]).any(|name| name.contains(word)) || op.doc.to_lowercase().contains(word)
+}
+
+/// The kind of promotion, as the option has it.
+fn kind(op: &OpDef) -> &'static str {
+    match op.promote.kind {
+        Kind::Default => "default",
+        Kind::NoOpmath => "no_opmath",
+        Kind::IntToFloat => "int_to_float",
+        Kind::AlwaysBool => "always_bool",
+        Kind::ComplexToFloat => "complex_to_float",
+        Kind::BoolToLong => "bool_to_long",
+        Kind::ToDouble => "to_double",
+    }
+}
+
+/// PyTorch's function that an op matches, by the op's documentation.
+fn matched(op: &OpDef) -> Option<&'static str> {
+    let (_, rest) = op.doc.split_once("Matches ")?;
+    rest.split('`').nth(1)
 }
 
 fn row(op: &OpDef) -> serde_json::Value {
@@ -51,7 +80,9 @@ fn row(op: &OpDef) -> serde_json::Value {
         "signature": signature(op),
         "params": params,
         "outputs": outputs,
-        "kind": format!("{:?}", op.promote.kind),
+        "kind": kind(op),
+        "derivative": op.vjp.is_some(),
+        "pytorch": matched(op),
         "dtypes": op.dtypes.iter().map(|dtype| dtype.name()).collect::<Vec<_>>(),
         "doc": first_line(op),
     })
@@ -116,6 +147,13 @@ mod tests {
         assert_eq!(dtypes(DTypeSet::ALL), "bool, int, float, complex");
         assert_eq!(dtypes(DTypeSet::INT.without(DType::U8)), "i8, i16, u16, i32, u32, i64, u64");
         assert_eq!(dtypes(DTypeSet::FLOAT.with(DType::C64)), "float, c64");
+    }
+
+    #[test]
+    fn words_are_looked_for_in_names_other_names_and_texts() {
+        let op = gems_ops::REGISTRY.get("sigmoid").unwrap();
+        assert!(has(op, "sigm") && has(op, "expit") && has(op, "torch.sigmoid") && !has(op, "bessel"));
+        assert_eq!(matched(op), Some("torch.sigmoid"));
     }
 
     #[test]

@@ -54,11 +54,14 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct ListArgs {
-    /// Only ops whose name or documentation has this word.
+    /// Only ops whose name, other names or documentation have this word.
     word: Option<String>,
     /// As JSON.
     #[arg(long)]
     json: bool,
+    /// As a page of Markdown.
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -48,6 +48,21 @@ __device__ __forceinline__ R im(T z) {
   return z.im;
 }
 
+//@ with_im bool,int,float
+__device__ __forceinline__ T with_im(T x, T) {
+  return x;
+}
+
+//@ with_im c64
+__device__ __forceinline__ c64 with_im(c64 z, f32 im) {
+  return {z.re, im};
+}
+
+//@ with_im c128
+__device__ __forceinline__ c128 with_im(c128 z, f64 im) {
+  return {z.re, im};
+}
+
 //@ conj bool,int,float
 __device__ __forceinline__ T conj(T x) {
   return x;
@@ -366,9 +381,14 @@ __device__ __forceinline__ c128 acosh(c128 z) {
   return {abs(angle.im), copysign(angle.re, z.im)};
 }
 
-//@ pow c128 : mul,recip,exp,ln(c128) abs,trunc,floor(f64)
+//@ is_small_integer c128 : abs,trunc(f64)
+__device__ __forceinline__ bool is_small_integer(c128 w) {
+  return w.im == 0 && abs(w.re) <= 64 && w.re == trunc(w.re);
+}
+
+//@ pow c128 : mul,recip,exp,ln,is_small_integer(c128) abs,floor(f64)
 __device__ __forceinline__ c128 pow(c128 z, c128 w) {
-  if (w.im == 0 && abs(w.re) <= 64 && w.re == trunc(w.re)) {
+  if (is_small_integer(w)) {
     c128 result = c128(1);
     f64 left = abs(w.re);
     while (left > 0) {
@@ -493,7 +513,11 @@ __device__ __forceinline__ c64 acosh(c64 z) {
   return cast<c64>(acosh(cast<c128>(z)));
 }
 
-//@ pow c64 : pow(c128) cast(c128, c64) cast(c64, c128)
+//@ pow c64 : pow,ln,exp,is_small_integer(c128) mul(c64) cast(c128, c64) cast(c64, c128)
 __device__ __forceinline__ c64 pow(c64 z, c64 w) {
-  return cast<c64>(pow(cast<c128>(z), cast<c128>(w)));
+  if (is_small_integer(cast<c128>(w)) || (z.re == 0 && z.im == 0)) {
+    return cast<c64>(pow(cast<c128>(z), cast<c128>(w)));
+  }
+  c64 exponent = mul(w, cast<c64>(ln(cast<c128>(z))));
+  return cast<c64>(exp(cast<c128>(exponent)));
 }

@@ -2,7 +2,7 @@
 //!
 //! Guarantees C99's Annex G at zeros, infinities and NaN for the functions, no spurious overflow in
 //! magnitude, division and square root, and plain multiplication without recovery of infinities. Division and
-//! the functions of the narrow type are computed in the wide one and rounded once.
+//! the functions of the narrow type are computed in the wide one and rounded once, but for the general power.
 
 mod functions;
 #[cfg(test)]
@@ -77,6 +77,11 @@ macro_rules! number {
             }
 
             #[inline(always)]
+            fn with_im(self, im: $part) -> $ty {
+                $ty::new(self.re, im)
+            }
+
+            #[inline(always)]
             fn conj(self) -> $ty {
                 $ty::new(self.re, -self.im)
             }
@@ -88,7 +93,7 @@ number!(C128, f64, |z| abs z.re.hypot(z.im), |x, y| div functions::div(x, y), po
 number!(
     C64, f32,
     |z| abs Float::hypot(z.re, z.im),
-    |x, y| div narrow(functions::smith(wide(x), wide(y))), pow narrow(functions::pow(wide(x), wide(y)))
+    |x, y| div narrow(functions::smith(wide(x), wide(y))), pow pow_narrow(x, y)
 );
 
 #[inline(always)]
@@ -99,6 +104,15 @@ fn wide(z: C64) -> C128 {
 #[inline(always)]
 fn narrow(z: C128) -> C64 {
     z.cast()
+}
+
+/// z^w = exp(w · ln z) with the logarithm and the product rounded to f32, as PyTorch has them.
+fn pow_narrow(z: C64, w: C64) -> C64 {
+    if functions::is_plain_power(wide(z), wide(w)) {
+        return narrow(functions::pow(wide(z), wide(w)));
+    }
+    let exponent = Number::mul(w, narrow(functions::ln(wide(z))));
+    narrow(functions::exp(wide(exponent)))
 }
 
 /// Writes `Analytic` for both types.
