@@ -141,7 +141,7 @@ fn twice_normal_cdf<T: Float>(x: T) -> T {
     let tail = t.erfc();
     let rest = (-root).mul_add(root, 0.5) * root;
     let delta = (-x).mul_add(root, -t) - x * rest;
-    if t > 1 && t.is_finite() { tail * (1 - 2 * t * delta) } else { tail }
+    if t > 1 && tail > 0 { tail * (1 - 2 * t * delta) } else { tail }
 }
 
 /// x·Φ(x) with the normal distribution Φ; −∞ → −0.

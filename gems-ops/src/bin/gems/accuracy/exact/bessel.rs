@@ -7,10 +7,10 @@ use super::Real;
 use super::gamma::{digamma, lgamma};
 use std::sync::LazyLock;
 
-/// From here on the asymptotic series have 200 bits.
-const FAR: f64 = 70.0;
-/// Bits for the power series below, of which all but 200 may cancel.
-const WIDE: usize = 640;
+/// From here on the asymptotic series have 140 bits.
+const FAR: f64 = 50.0;
+/// Bits for the power series below, of which all but 150 may cancel.
+const WIDE: usize = 320;
 
 /// ψ(1).
 static MINUS_EULER: LazyLock<Real> = LazyLock::new(|| digamma(&Real::of(1.0).at(WIDE)));
@@ -42,7 +42,7 @@ fn shrinking(ratio: impl Fn(f64) -> Real) -> Vec<Real> {
     loop {
         let last = &terms[terms.len() - 1];
         let next = last * ratio(k);
-        if next.exponent() >= last.exponent() || next.exponent() < -220 {
+        if next.exponent() >= last.exponent() || next.exponent() < -200 {
             return terms;
         }
         terms.push(next);
@@ -76,7 +76,7 @@ pub(crate) fn bessel_i_scaled(order: f64, x: &Real) -> Real {
     let value = if size.below(FAR) {
         near_i(order, &size) * (-&size).exp()
     } else {
-        alternating(&asymptotic(&size, order), -1.0) / (Real::pi(x.bits) * 2.0 * &size).sqrt()
+        alternating(&asymptotic(&size, order), -1.0) / (Real::pi_at(x.bits) * 2.0 * &size).sqrt()
     };
     if x.is_negative() && order == 1.0 { -value } else { value }
 }
@@ -113,7 +113,7 @@ pub(crate) fn bessel_k_scaled(order: f64, x: &Real) -> Real {
     }
     if !x.below(FAR) {
         let sum = alternating(&asymptotic(x, order), 1.0);
-        return sum * (Real::pi(x.bits) * 0.5 / x).sqrt();
+        return sum * (Real::pi_at(x.bits) * 0.5 / x).sqrt();
     }
     near_k(order, &x.at(WIDE)) * x.exp()
 }
@@ -144,8 +144,8 @@ fn hankel(order: f64, x: &Real) -> (Real, Real, Real, Real) {
     let terms = asymptotic(x, order);
     // So wide that the angle is right in all of its bits.
     let wide = x.at(x.bits + usize::try_from(x.exponent().max(0)).unwrap_or(0));
-    let angle = &wide - Real::pi(wide.bits) * (0.25 * (2.0 * order + 1.0));
-    let amplitude = (2.0 / (Real::pi(x.bits) * x)).sqrt();
+    let angle = &wide - Real::pi_at(wide.bits) * (0.25 * (2.0 * order + 1.0));
+    let amplitude = (2.0 / (Real::pi_at(x.bits) * x)).sqrt();
     (part(&terms, 0), part(&terms, 1), angle.sin() * &amplitude, angle.cos() * amplitude)
 }
 
@@ -178,7 +178,7 @@ pub(crate) fn bessel_y(order: f64, x: &Real) -> Real {
     let log = half.ln() * 2.0;
     let series = log * power_series(&x, order, -1.0) - psi_series(&x, order, -1.0);
     let value = if order == 0.0 { series } else { series * half - 2.0 / &x };
-    value / Real::pi(x.bits)
+    value / Real::pi_at(x.bits)
 }
 
 /// Ai(x): 0 at ±∞.
@@ -186,7 +186,7 @@ pub(crate) fn airy_ai(x: &Real) -> Real {
     if x.is_infinite() {
         return Real::of(0.0);
     }
-    if x.abs().below(26.0) {
+    if x.abs().below(18.0) {
         return airy_near(&x.at(WIDE));
     }
     // ⅔|x|^1.5, so wide that the angle is right in all of its bits.
@@ -194,11 +194,11 @@ pub(crate) fn airy_ai(x: &Real) -> Real {
     let zeta = &wide * wide.sqrt() * 2.0 / 3.0;
     let narrow = zeta.at(x.bits);
     let terms = shrinking(|k| (6.0 * k - 5.0) * (6.0 * k - 1.0) / (72.0 * k * &narrow));
-    let amplitude = 1.0 / (Real::pi(x.bits) * wide.sqrt().at(x.bits)).sqrt();
+    let amplitude = 1.0 / (Real::pi_at(x.bits) * wide.sqrt().at(x.bits)).sqrt();
     if !x.is_negative() {
         return alternating(&terms, -1.0) * (-zeta).exp() * amplitude * 0.5;
     }
-    let angle = &zeta - Real::pi(zeta.bits) * 0.25;
+    let angle = &zeta - Real::pi_at(zeta.bits) * 0.25;
     (angle.cos() * part(&terms, 0) + angle.sin() * part(&terms, 1)) * amplitude
 }
 

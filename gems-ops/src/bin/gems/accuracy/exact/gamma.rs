@@ -3,10 +3,13 @@
 use super::{BITS, Real};
 use std::sync::LazyLock;
 
-/// From here on the asymptotic series have 400 bits.
-const FAR: f64 = 100.0;
-/// Terms of those series.
-const TERMS: usize = 60;
+/// Terms of the asymptotic series: enough for 300 bits.
+const TERMS: usize = 50;
+
+/// From here on, the asymptotic series are as accurate as numbers of this width need.
+fn far(x: &Real) -> f64 {
+    if x.bits > BITS { 50.0 } else { 30.0 }
+}
 
 /// B₂, B₄, …, from the tangent numbers, which are integers.
 static BERNOULLI: LazyLock<Vec<Real>> = LazyLock::new(|| {
@@ -48,25 +51,28 @@ fn bernoulli_sum(mut term: impl FnMut(f64) -> Real) -> Real {
     for (k, number) in BERNOULLI.iter().enumerate() {
         let term = number * term(index(k) + 1.0);
         sum = &sum + &term;
-        if sum.exponent() - term.exponent() > 520 {
+        if sum.exponent() - term.exponent() > 330 {
             break;
         }
     }
     sum
 }
 
-/// ln |Γ(x)|: ∞ at poles.
+/// ln |Γ(x)|: ∞ at poles, and the very zeros.
 pub(crate) fn lgamma(x: &Real) -> Real {
     if x.is_infinite() || is_pole(x) {
         return Real::of(f64::INFINITY);
     }
+    if [1.0, 2.0].contains(&x.to_f64()) && x.is_integer() {
+        return Real::of(0.0);
+    }
     if x.is_negative() {
-        return (Real::pi(x.bits) / x.sin_pi().abs()).ln() - lgamma(&(1.0 - x));
+        return (Real::pi_at(x.bits) / x.sin_pi().abs()).ln() - lgamma(&(1.0 - x));
     }
     // Γ(x) = Γ(z)/(x(x + 1)…(z − 1)).
     let mut z = x.clone();
     let mut product = Real::of(1.0).at(x.bits);
-    while z.below(FAR) {
+    while z.below(far(x)) {
         product = product * &z;
         z = z + 1.0;
     }
@@ -77,13 +83,13 @@ pub(crate) fn lgamma(x: &Real) -> Real {
         power = &power * &square;
         &power / (2.0 * k * (2.0 * k - 1.0))
     });
-    let half_ln_tau = (Real::pi(x.bits) * 2.0).ln() * 0.5;
+    let half_ln_tau = (Real::pi_at(x.bits) * 2.0).ln() * 0.5;
     (&z - 0.5) * z.ln() - z + half_ln_tau + rest - product.ln()
 }
 
 /// ¼p(p − 1)·ln π + Σ ln |Γ(x − ½j)| over j < p.
 pub(crate) fn mvlgamma(x: &Real, p: f64) -> Real {
-    let mut sum = Real::pi(BITS).ln() * (0.25 * p * (p - 1.0));
+    let mut sum = Real::pi_at(BITS).ln() * (0.25 * p * (p - 1.0));
     let mut j = 0.0;
     while j < p {
         sum = sum + lgamma(&(x - 0.5 * j));
@@ -102,11 +108,11 @@ pub(crate) fn digamma(x: &Real) -> Real {
         });
     }
     if x.is_negative() {
-        return digamma(&(1.0 - x)) - Real::pi(x.bits) * x.cos_pi() / x.sin_pi();
+        return digamma(&(1.0 - x)) - Real::pi_at(x.bits) * x.cos_pi() / x.sin_pi();
     }
     let mut z = x.clone();
     let mut shift = Real::of(0.0);
-    while z.below(FAR) {
+    while z.below(far(x)) {
         shift = shift + 1.0 / &z;
         z = z + 1.0;
     }
@@ -119,8 +125,20 @@ pub(crate) fn digamma(x: &Real) -> Real {
     z.ln() - 0.5 / z - rest - shift
 }
 
-/// Σ (q + k)^(−s) over k ≥ 0 for s > 1 and q no pole, by Euler's and Maclaurin's formula.
+/// Σ (q + k)^(−s) over k ≥ 0 for s > 1 and q no pole; s is whole where q < 0.
 fn zeta_sum(s: &Real, q: &Real) -> Real {
+    if !q.is_negative() {
+        return zeta_sum_above(s, q);
+    }
+    // With q = f − m: the terms above 0, and m terms below.
+    let fraction = q - q.floor();
+    let below = zeta_sum_above(s, &(1.0 - &fraction)) - zeta_sum_above(s, &(1.0 - q));
+    let is_even = (s * 0.5).is_integer();
+    zeta_sum_above(s, &fraction) + if is_even { below } else { -below }
+}
+
+/// The same for q > 0, by Euler's and Maclaurin's formula.
+fn zeta_sum_above(s: &Real, q: &Real) -> Real {
     let term_at = |a: &Real| a.pow(&-s);
     let far = 22.0 + 0.5 * s.to_f64().min(1e4);
     let mut a = q.clone();
@@ -128,7 +146,7 @@ fn zeta_sum(s: &Real, q: &Real) -> Real {
     let mut term = term_at(&a);
     while a.below(far) {
         sum = sum + &term;
-        if !a.is_negative() && sum.exponent() - term.exponent() > 330 {
+        if sum.exponent() - term.exponent() > 200 {
             return sum;
         }
         a = a + 1.0;

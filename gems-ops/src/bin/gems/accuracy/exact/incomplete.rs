@@ -32,7 +32,7 @@ fn upper_fraction(a: &Real, x: &Real) -> Real {
         c = if c.is_infinite() { bottom.clone() } else { &bottom + top / c };
         let change = &c * &d;
         value = value * &change;
-        if (change - 1.0).exponent() < -200 {
+        if (change - 1.0).exponent() < -170 {
             break;
         }
     }

@@ -1,4 +1,4 @@
-//! Numbers of 320 bits and more, and the functions that ops are measured against.
+//! Numbers of 192 bits and more, and the functions that ops are measured against.
 //!
 //! Guarantees 100 correct bits, relative to the result unless a function says otherwise; the tests compare all of them
 //! with balls that Arb has proven. An operation is as wide as the wider of its operands, so a computation that is going
@@ -25,7 +25,7 @@ use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// Bits of a number that comes from a float.
-const BITS: usize = 320;
+const BITS: usize = 192;
 /// The last bit may be off by one.
 const ROUNDING: RoundingMode = RoundingMode::None;
 
@@ -44,7 +44,15 @@ pub(super) struct Real {
 impl Real {
     /// The very value.
     pub(super) fn of(value: f64) -> Real {
-        Real { value: BigFloat::from_f64(value, BITS), bits: BITS }
+        // astro-float takes subnormal numbers for twice and more of what they are, and −0 for 0.
+        if value.abs() < f64::MIN_POSITIVE && value != 0.0 {
+            return Real::of(value * 2f64.powi(200)).scaled(-200);
+        }
+        let mut exact = BigFloat::from_f64(value, BITS);
+        if value == 0.0 && value.is_sign_negative() {
+            exact.set_sign(Sign::Neg);
+        }
+        Real { value: exact, bits: BITS }
     }
 
     /// The same number, at the head of a wider computation.
@@ -56,8 +64,12 @@ impl Real {
         Real { value, bits }
     }
 
+    pub(super) fn pi() -> Real {
+        Real::pi_at(BITS)
+    }
+
     /// π of that many bits.
-    fn pi(bits: usize) -> Real {
+    fn pi_at(bits: usize) -> Real {
         CONSTANTS.with_borrow_mut(|constants| Real { value: constants.pi(bits, ROUNDING), bits })
     }
 
@@ -78,7 +90,7 @@ impl Real {
         if sign == Sign::Neg { -size } else { size }
     }
 
-    /// The e with 2^e ≤ |x| < 2^(e + 1); the least possible for 0.
+    /// The e with 2^e ≤ |x| < 2^(e + 1); far below all others for 0 and what is no number.
     pub(super) fn exponent(&self) -> i64 {
         match self.value.exponent() {
             Some(exponent) if !self.is_zero() => i64::from(exponent) - 1,
@@ -131,10 +143,6 @@ impl Real {
 
     fn map(&self, f: impl FnOnce(&BigFloat, usize) -> BigFloat) -> Real {
         Real { value: f(&self.value, self.bits), bits: self.bits }
-    }
-
-    fn with(&self, f: impl FnOnce(&BigFloat, usize, &mut Consts) -> BigFloat) -> Real {
-        CONSTANTS.with_borrow_mut(|constants| self.map(|x, bits| f(x, bits, constants)))
     }
 
     pub(super) fn abs(&self) -> Real {
