@@ -131,7 +131,7 @@ BINARY = {
     "hypot": (hypot, list(zip(spread(-20, 20, 12), spread(-20, 20, 12)))),
     "zeta": (lambda s, q: s.zeta(q), [(1 + abs(s), abs(q)) for s, q in zip(spread(-20, 6, 24), spread(-10, 10, 24))]
              + [(52.36, 523.5), (53.77, 803.7), (2.0, 1.0), (30.0, 0.01)]),
-    "polygamma": (polygamma, [(float(n), x) for n in (1, 2, 5, 20) for x in within(-12, 30, 8) + [0.001, 1e3, -500.25, -1000.5]]),
+    "polygamma": (polygamma, [(float(n), x) for n in (1, 2, 5, 20) for x in within(-12, 30, 8) + [0.001, 1e3, -500.25, -1000.5, -1e-40, -3 - 2**-50]]),
 }
 
 

@@ -157,7 +157,9 @@ fn error(row: &Row, point: &[f64], got: f64, format: Format, allowed: Allowed) -
     };
     let ulp = exact.exponent().max(least.into()) - i64::from(mantissa);
     let ulps = (value - &exact).abs().scaled(-ulp).to_f64();
-    let scale = if allowed.eps == 0.0 { 0.0 } else { (allowed.scale.of)(point, exact.to_f64()) };
+    let numbers = row.numbers.iter().map(|(_, value)| *value);
+    let all: Vec<f64> = point.iter().copied().chain(numbers).collect();
+    let scale = if allowed.eps == 0.0 { 0.0 } else { (allowed.scale.of)(&all, exact.to_f64()) };
     let scaled = Real::of(allowed.eps * scale).scaled(-ulp).to_f64();
     Error { ulps, of_bound: ulps / scaled.max(allowed.ulps) }
 }

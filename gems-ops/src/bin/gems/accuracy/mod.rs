@@ -96,9 +96,12 @@ fn report(row: &Row, dtype: DType, found: &Measured, out: &mut impl Write) -> Ou
     let nearest = 100.0 * nearest;
     write!(
         out,
-        "{:42} {:5} {points:7} {max:9.3} {p999:9.3} {nearest:7.3}% {of_bound:8.3}",
+        "{:42} {:5} {points:7} {:>9} {:>9} {nearest:7.3}% {:>8}",
         row.name(),
-        dtype.name()
+        dtype.name(),
+        short(*max),
+        short(*p999),
+        short(*of_bound),
     )?;
     if found.is_met(dtype) {
         writeln!(out)?;
@@ -106,6 +109,11 @@ fn report(row: &Row, dtype: DType, found: &Measured, out: &mut impl Write) -> Ou
         writeln!(out, "  missed: {allowed}; at {worst:?}: {got:e} instead of {exact:e}")?;
     }
     Ok(())
+}
+
+/// Three digits behind the point, of great numbers three digits in all.
+fn short(value: f64) -> String {
+    if value < 1e4 { format!("{value:.3}") } else { format!("{value:.2e}") }
 }
 
 fn json(row: &Row, dtype: DType, found: &Measured) -> serde_json::Value {
