@@ -2,7 +2,7 @@
 
 use super::bounds::{self, Allowed};
 use super::exact::Real;
-use super::points::{self, Format};
+use super::points::{self, Format, Points};
 use super::rows::Row;
 use crate::failure::{Failure, Outcome, find_op};
 use gems_ops::buffer::{Buffer, StridedBuffer};
@@ -49,7 +49,8 @@ const WRONG: Error = Error { ulps: f64::INFINITY, of_bound: f64::INFINITY };
 
 pub(super) fn measure(row: &Row, dtype: DType, device: Device, samples: usize) -> Outcome<Measured> {
     let op = find_op(row.op)?;
-    let samples = if row.is_special { samples / 10 } else { samples };
+    let is_short = Format::of(dtype).is_short() && matches!(row.points, Points::Line(_));
+    let samples = if row.is_special && !is_short { samples.div_ceil(10) } else { samples };
     let points = points::points(row.points, &row.name(), dtype, samples);
     let (operands, results, dtype) = run(op, row, &points, dtype, device)?;
     let format = Format::of(dtype);

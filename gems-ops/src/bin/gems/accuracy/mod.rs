@@ -31,8 +31,8 @@ pub(crate) struct AccuracyArgs {
     /// Only these dtypes.
     #[arg(long, value_delimiter = ',', default_value = "f16,bf16,f32,f64", value_parser = parse_dtype)]
     dtype: Vec<DType>,
-    /// Points of f32 and f64, and of halves for ops of several operands; special functions have a tenth. All inputs of
-    /// f16 and bf16 are measured for ops of one operand.
+    /// Points for each row; special functions have a tenth of them in f32 and f64. From 65,536 on, these are all inputs
+    /// of f16 and bf16 for ops of one operand.
     #[arg(long, default_value_t = 200_000)]
     samples: usize,
     /// Write the rows to this file.
@@ -41,6 +41,9 @@ pub(crate) struct AccuracyArgs {
     /// Measure nothing; print the table of docs/numerics.md from files of `--json`.
     #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with_all = ["ops", "json"])]
     markdown: Vec<PathBuf>,
+    /// Put the table into this page instead, between its marks.
+    #[arg(long, requires = "markdown", value_name = "PAGE")]
+    into: Option<PathBuf>,
 }
 
 fn parse_dtype(text: &str) -> Result<DType, String> {
@@ -52,7 +55,14 @@ fn parse_dtype(text: &str) -> Result<DType, String> {
 
 pub(crate) fn accuracy(args: &AccuracyArgs, out: &mut impl Write) -> Outcome {
     if !args.markdown.is_empty() {
-        markdown::write(&args.markdown, out)?;
+        match &args.into {
+            None => markdown::write(&args.markdown, out)?,
+            Some(page) => {
+                let mut table = Vec::new();
+                markdown::write(&args.markdown, &mut table)?;
+                markdown::insert(&String::from_utf8_lossy(&table), page)?;
+            }
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let rows = chosen(&args.ops)?;

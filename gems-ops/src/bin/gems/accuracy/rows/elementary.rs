@@ -118,5 +118,5 @@ pub(super) const ROWS: &[Row] = &[
     line("atanh", &[1.0, -1.0, 0.5], [NAN, NAN], |x| x[0].atanh()),
     drawn("pow", power, |x| x[0].pow(&x[1])),
     drawn("float_power", power, |x| x[0].pow(&x[1])),
-    drawn("exponential_from", |draw| vec![draw.size(-30.0, 0.0)], |x| -x[0].ln()).with(&[("lambd", 1.0)]),
+    drawn("exponential_from", |draw| vec![draw.size(-14.0, 0.0)], |x| -x[0].ln()).with(&[("lambd", 1.0)]),
 ];

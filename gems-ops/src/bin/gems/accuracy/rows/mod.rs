@@ -1,6 +1,7 @@
 //! What each op should compute, and where that is measured.
 
 mod activation;
+#[cfg(test)]
 mod composed;
 mod elementary;
 mod special;
