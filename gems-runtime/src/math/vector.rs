@@ -18,15 +18,17 @@ pub(super) fn exp(x: f32) -> f32 {
     let x = if x < -104.0 { -104.0 } else { x };
     let rounded = x * std::f32::consts::LOG2_E + ROUND;
     let n = rounded - ROUND;
-    // ln 2 in two parts; the product with the first is exact.
-    let r = x - n * 0.693_359_4 - n * -2.121_944_4e-4;
+    // ln 2 in two parts; the product with the first is exact, and what the last difference loses comes back below.
+    let (near, rest) = (x - n * 0.693_359_4, n * -2.121_944_4e-4);
+    let r = near - rest;
+    let lost = near - r - rest;
     let p = 1.987_569_1e-4;
     let p = p * r + 1.398_2e-3;
     let p = p * r + 8.333_452e-3;
     let p = p * r + 4.166_579_6e-2;
     let p = p * r + 0.166_666_65;
     let p = p * r + 0.5;
-    let y = p * r * r + r + 1.0;
+    let y = p * r * r + lost + r + 1.0;
     // In two steps, the first of which is exact: the result may be subnormal or need 2^128.
     let n = rounded.to_bits() as i32 - ROUND.to_bits() as i32;
     let half = n >> 1;

@@ -3,6 +3,7 @@
 //! Guarantees: bad arguments and files give one line on stderr and exit code 2, never a panic; a closed pipe ends the
 //! tool in silence. Computes nothing itself: every command calls the library.
 
+mod accuracy;
 mod bench;
 mod cache;
 mod doctor;
@@ -43,6 +44,8 @@ enum Command {
     Replay(ReplayArgs),
     /// Say what the machine offers, what is missing and how to mend it.
     Doctor,
+    /// Measure how far results are from the exact ones.
+    Accuracy(accuracy::AccuracyArgs),
     /// Measure kernels, launches, first uses and the CPU back end.
     Bench(bench::BenchArgs),
     /// The cache of compiled kernels.
@@ -200,6 +203,7 @@ fn dispatch(command: Command, out: &mut impl Write) -> Outcome {
         Command::Run(args) => run::run(&args, out),
         Command::Replay(args) => replay::replay(&args, out),
         Command::Doctor => doctor::doctor(out),
+        Command::Accuracy(args) => accuracy::accuracy(&args, out),
         Command::Bench(args) => bench::bench(&args, out),
         Command::Cache { action } => cache::cache(&action, out),
     }
