@@ -1,7 +1,7 @@
 //! Running programs of several ops.
 
 use super::planned::Planned;
-use super::{Call, ValueBytes, host_value, launch, machine, place};
+use super::{BackEnd, Call, ValueBytes, host_value, machine, place};
 use crate::buffer::{Buffer, StridedBuffer};
 use crate::device::Device;
 use crate::dtype::Scalar;
@@ -68,7 +68,7 @@ pub(crate) struct Ran {
 }
 
 /// Plans and runs a program.
-pub(crate) fn run_fused(fused: &Fused<'_>) -> Result<Ran> {
+pub(crate) fn run_fused(back_end: BackEnd, fused: &Fused<'_>) -> Result<Ran> {
     if fused.outputs.iter().all(|output| output.numel() == 0) {
         return Ok(Ran { spec: None, planned: None });
     }
@@ -87,7 +87,7 @@ pub(crate) fn run_fused(fused: &Fused<'_>) -> Result<Ran> {
         });
     }
     let plan = plan_fused(fused)?;
-    launch(&Call { plan: &plan, values: &values, inputs: &inputs, outputs: &outputs })?;
+    back_end(&Call { plan: &plan, values: &values, inputs: &inputs, outputs: &outputs })?;
     let spec = Some(plan.spec.clone());
     Ok(Ran { spec, planned: Planned::new(plan, fused.device()) })
 }

@@ -18,7 +18,7 @@ mod transfer;
 pub use cuda::copy_to_memory;
 pub(crate) use fused::{Fused, plan_fused, run_fused};
 pub use prepared::Prepared;
-pub use reduce::{SumBackEnd, SumCall, sum_to, sum_to_on};
+pub use reduce::{BackEnds, SumBackEnd, SumCall, sum_to, sum_to_on};
 pub(crate) use reduce::{plan_sum, sum_into};
 pub(crate) use replay::{Place, Replay, Step, Work, replay, replay_key};
 

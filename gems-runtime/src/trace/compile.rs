@@ -3,7 +3,7 @@
 use crate::buffer::{StridedBuffer, SymbolicBuffer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::forms::Forms;
-use crate::trace::{Form, Fusion, Graph, Returned, Values, form, loaded, run};
+use crate::trace::{Form, Fusion, Graph, Options, Returned, Rounding, Values, form, loaded, run};
 use std::fmt;
 use std::marker::PhantomData;
 use std::path::Path;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// The first call of a form of inputs (dtypes, ranks, devices, which sizes are 1, order of strides) runs the function
 /// on symbolic buffers and fuses what it did; later calls with other sizes reuse that, and one launch a kernel is all
-/// they cost. Results are those of eager calls, bit for bit.
+/// they cost. Results are those of eager calls, bit for bit, unless [`Compiled::with_rounding`] says otherwise.
 ///
 /// # Examples
 /// See [`Compiled::call`].
@@ -39,26 +39,6 @@ pub struct Compiled<const N: usize, R, F> {
     forms: Forms,
     counts: Counts,
     returned: PhantomData<fn() -> R>,
-}
-
-/// How a traced function is run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Whether ops are joined.
-    pub fusion: Fusion,
-}
-
-impl Options {
-    /// `fusion on`.
-    pub(super) fn to_text(self) -> String {
-        format!("fusion {}", self.fusion.name())
-    }
-
-    /// The options that a text describes.
-    pub(super) fn from_text(text: &str) -> Option<Options> {
-        let all = Fusion::ALL.map(|fusion| Options { fusion });
-        all.into_iter().find(|options| options.to_text() == text)
-    }
 }
 
 /// What calls of a compiled function did so far.
@@ -87,7 +67,13 @@ where
     /// The same function with ops joined or not; forms traced so far are forgotten.
     #[must_use]
     pub fn with_fusion(self, fusion: Fusion) -> Self {
-        Compiled { options: Options { fusion }, forms: Forms::default(), ..self }
+        Compiled { options: Options { fusion, ..self.options }, forms: Forms::default(), ..self }
+    }
+
+    /// The same function with intermediates rounded as eager calls do, or not; forms traced so far are forgotten.
+    #[must_use]
+    pub fn with_rounding(self, rounding: Rounding) -> Self {
+        Compiled { options: Options { rounding, ..self.options }, forms: Forms::default(), ..self }
     }
 
     /// Calls the function.
@@ -134,7 +120,8 @@ where
     /// # Errors
     /// `Value` if the function was not called yet; `Io` if the file can't be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        loaded::save(&self.forms, path.as_ref())
+        let forms = self.forms.all();
+        loaded::save(&forms.iter().map(|form| &**form).collect::<Vec<_>>(), path.as_ref())
     }
 
     /// What the calls did so far.

@@ -3,14 +3,16 @@
 use crate::buffer::Buffer;
 use crate::buffer::{Meta, StridedBuffer, SymbolicBuffer};
 use crate::error::{Error, ErrorKind, Result};
+use crate::exec::BackEnds;
 use crate::layout::Layout;
 use crate::trace::file::KernelImage;
 use crate::trace::fuse::{self, Kernel};
 use crate::trace::graph::{Graph, View};
 use crate::trace::run::{self, Memories, Run, Used};
-use crate::trace::{Dim, Options, Policy, Recorder, Returned, Scope, Values, explain};
+use crate::trace::{Dim, Options, Policy, Recorder, Returned, Scope, Values, explain, loaded};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// A traced function of inputs of one form: dtypes, ranks, devices, which sizes are 1, how strides follow from sizes, and
@@ -60,7 +62,7 @@ pub fn trace<R: Returned>(
 }
 
 impl Form {
-    /// The kernels of a graph.
+    /// A graph that fits together, fused.
     pub(super) fn new(graph: Graph, options: Options) -> Form {
         let kernels = fuse::kernels(&graph, options);
         tracing::debug!("{} ops in {} kernels", graph.ops().len(), kernels.len());
@@ -87,6 +89,25 @@ impl Form {
         Ok(self.run_for(&self.values(inputs)?, inputs)?.results)
     }
 
+    /// [`Form::run`] on other back ends than those of the devices.
+    ///
+    /// # Errors
+    /// As [`Form::run`].
+    #[doc(hidden)]
+    pub fn run_on(&self, back_ends: BackEnds, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
+        let values = self.values(inputs)?;
+        Ok(run::all(Some(back_ends), &self.graph, &self.kernels, &values, inputs)?.results)
+    }
+
+    /// Writes the function to a file, for inputs of this form; as
+    /// [`Compiled::save`](crate::trace::Compiled::save).
+    ///
+    /// # Errors
+    /// `Io` if the file can't be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        loaded::save(&[self], path.as_ref())
+    }
+
     /// The CUDA C++ of every kernel for inputs of these sizes, as fresh allocations would be aligned.
     ///
     /// # Errors
@@ -109,7 +130,7 @@ impl Form {
     }
 
     pub(super) fn run_for(&self, values: &Values, inputs: &[&StridedBuffer]) -> Result<Run> {
-        let mut run = run::all(&self.graph, &self.kernels, values, inputs)?;
+        let mut run = run::all(None, &self.graph, &self.kernels, values, inputs)?;
         self.used.lock().unwrap_or_else(PoisonError::into_inner).extend(run.used.drain(..));
         Ok(run)
     }

@@ -9,31 +9,10 @@
 use crate::dtype::{DType, Scalar};
 use crate::op::DeviceFn;
 use crate::plan::{Arg, Node, NodeResult, Program, ProgramInput, ProgramOutput, ValueRef};
-use crate::trace::Options;
 use crate::trace::graph::{ArgValue, Graph, MemoryId, NodeId, Op, Origin, View, Work};
+use crate::trace::{Fusion, Options, Rounding};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// Whether ops are joined.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fusion {
-    /// Ops over the same sizes share a kernel.
-    #[default]
-    On,
-    /// A kernel an op, as eager calls run.
-    Off,
-}
-
-impl Fusion {
-    pub(super) const ALL: [Fusion; 2] = [Fusion::On, Fusion::Off];
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Fusion::On => "on",
-            Fusion::Off => "off",
-        }
-    }
-}
 
 /// Most buffers of one kernel: each takes registers for the vectors in flight.
 const MOST_BUFFERS: usize = 14;
@@ -92,7 +71,7 @@ pub(super) fn kernels(graph: &Graph, options: Options) -> Vec<Kernel> {
     }
     groups.inline_cheap_producers(options.fusion);
     let order = groups.order();
-    order.iter().map(|&group| groups.kernel(group)).collect()
+    order.iter().map(|&group| groups.kernel(group, options.rounding)).collect()
 }
 
 /// Sets of ops, each a kernel to be.
@@ -361,7 +340,7 @@ impl Groups<'_> {
     }
 
     /// The kernel of a group.
-    fn kernel(&self, group: usize) -> Kernel {
+    fn kernel(&self, group: usize, rounding: Rounding) -> Kernel {
         let Group { ops, recomputed } = &self.groups[group];
         if let &[only] = ops.as_slice()
             && self.op(only).pointwise().is_none()
@@ -369,6 +348,9 @@ impl Groups<'_> {
             return self.sum(only);
         }
         let mut builder = Builder::default();
+        let stored = |node: NodeId, output: usize| {
+            !recomputed.contains(&node) && self.result_is_stored(node, output, group)
+        };
         for &node in ops {
             let op = self.op(node);
             let Work::Pointwise { op: def, compute } = op.work else { continue };
@@ -387,23 +369,27 @@ impl Groups<'_> {
                             }
                         },
                     };
-                    Arg { value, chain: arg.chain }
+                    Arg { value, chain: builder.argument(value, arg.chain) }
                 })
                 .collect();
             let results = op
                 .results
                 .iter()
-                .map(|result| NodeResult {
+                .enumerate()
+                .map(|(output, result)| NodeResult {
                     name: self.graph.memories[result.view.memory].name.clone(),
-                    chain: result.chain,
+                    chain: match rounding {
+                        Rounding::Wide if !stored(node, output) => widened(result.chain),
+                        Rounding::Wide | Rounding::Exact => result.chain,
+                    },
                 })
                 .collect();
             builder.nodes.push(Node { op: def, compute, args, results });
         }
         let mut outputs = Vec::new();
-        for (position, &node) in ops.iter().enumerate().filter(|(_, node)| !recomputed.contains(node)) {
+        for (position, &node) in ops.iter().enumerate() {
             for (output, result) in self.op(node).results.iter().enumerate() {
-                if self.result_is_stored(node, output, group) {
+                if stored(node, output) {
                     let memory = &self.graph.memories[result.view.memory];
                     builder.outputs.push(ProgramOutput {
                         name: format!("{}_out", memory.name),
@@ -447,6 +433,18 @@ struct Builder {
 }
 
 impl Builder {
+    /// The dtypes that an argument passes through: from a result that is wider than what would have been stored, without
+    /// being rounded to it, unless the function itself takes it so.
+    fn argument(&self, value: ValueRef, chain: [DType; 3]) -> [DType; 3] {
+        let [stored, joined, lane] = chain;
+        let given = match value {
+            ValueRef::Input(_) => stored,
+            ValueRef::Result { node, output } => self.nodes[node].results[output].chain[2],
+        };
+        let unrounded = given != stored && lane == joined.op_math();
+        [given, if unrounded { lane } else { joined }, lane]
+    }
+
     fn number(&mut self, number: Scalar, name: &str, dtype: DType) -> ValueRef {
         self.inputs.push(ProgramInput { name: name.to_owned(), dtype });
         self.sources.push(KernelInput::Number(number));
@@ -462,6 +460,14 @@ impl Builder {
             self.inputs.len() - 1
         }))
     }
+}
+
+/// The dtypes of a result that stays as it is computed, if it is a small float and the function did not ask for its
+/// dtype.
+fn widened(chain: [DType; 3]) -> [DType; 3] {
+    let [lane, result, stored] = chain;
+    let is_small = stored.op_math() != stored && lane == stored.op_math();
+    if is_small && result == stored { [lane; 3] } else { chain }
 }
 
 /// Whether a function is a few instructions: it calls no function of a mathematical library and no other function.

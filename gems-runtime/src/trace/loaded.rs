@@ -86,24 +86,20 @@ impl Loaded {
 ///
 /// # Errors
 /// `Value` if there is none; `Io` if the file can't be written.
-pub(super) fn save(forms: &Forms, path: &Path) -> Result<()> {
-    let forms = forms.all();
+pub(super) fn save(forms: &[&Form], path: &Path) -> Result<()> {
     if forms.is_empty() {
         let message = "the function was not called yet, so there is nothing to save; call it with inputs like those to come";
         return Err(Error::new(ErrorKind::Value, message));
     }
     let mut kernels: Vec<KernelImage> = Vec::new();
-    for form in &forms {
+    for form in forms {
         kernels.extend(form.images()?);
     }
     kernels.sort_by(|a, b| (&a.source, arch(a)).cmp(&(&b.source, arch(b))));
     kernels.dedup();
     let form = |form: &Form| FormText { options: form.options.to_text(), graph: form.graph.to_string() };
-    let content = Content {
-        version: VERSION.to_owned(),
-        forms: forms.iter().map(|shared| form(shared)).collect(),
-        kernels,
-    };
+    let content =
+        Content { version: VERSION.to_owned(), forms: forms.iter().copied().map(form).collect(), kernels };
     let bytes = file::encode(&content);
     compile::publish(path, |file| compile::write_synced(file, &bytes))
         .map_err(|error| io(path, "written", error))
