@@ -7,6 +7,7 @@ use gems_runtime::trace::{Form, Graph, Loaded, Options, trace};
 use gems_tests::compare::{Bound, compare};
 use gems_tests::dag::{Dag, Taste};
 use gems_tests::random::{Random, Range};
+use std::path::Path;
 
 /// The mission's function.
 fn gated<B: Buffer>(x: &B, y: &B) -> Result<B> {
@@ -306,28 +307,32 @@ impl Case {
 #[test]
 fn random_functions_give_the_same_bits_eager_traced_fused_and_loaded() {
     let folder = tempfile::tempdir().unwrap();
-    let mut random = Random::new(6);
-    let mut n_ops = 0;
-    for turn in 0..5_000 {
-        let case = Case::new(&mut random, Taste::ALL);
-        n_ops += case.dag.ops();
+    let check = |random: &mut Random, turn: usize, path: &Path| {
+        let case = Case::new(random, Taste::ALL);
         let [fused, unfused] = [Fusion::On, Fusion::Off].map(|fusion| case.trace(fusion));
         case.check(&format!("turn {turn} fused"), &fused, |inputs| fused.run(inputs));
         case.check(&format!("turn {turn} op by op"), &unfused, |inputs| unfused.run(inputs));
 
-        fused.graph().verify().unwrap();
         let text = fused.graph().to_string();
         let again = Graph::parse(&text, REGISTRY.iter()).unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert!(*fused.graph() == again && again.to_string() == text, "turn {turn}:\n{text}\n{again}");
 
-        let path = folder.path().join(format!("{}.gems", turn % 2));
-        fused.save(&path).unwrap();
-        let loaded = Loaded::from_file(&path, REGISTRY.iter()).unwrap();
+        fused.save(path).unwrap();
+        let loaded = Loaded::from_file(path, REGISTRY.iter()).unwrap();
         // The second call takes the way of known layouts.
         for call in ["first", "second"] {
             case.check(&format!("turn {turn} loaded, {call} call"), &fused, |inputs| loaded.call(inputs));
         }
-    }
+        case.dag.ops()
+    };
+    let half = |seed: u64| {
+        let (mut random, path) = (Random::new(seed), folder.path().join(format!("{seed}.gems")));
+        (0..2_500).map(|turn| check(&mut random, turn, &path)).sum::<usize>()
+    };
+    let n_ops = std::thread::scope(|scope| {
+        let other = scope.spawn(|| half(8));
+        half(6) + other.join().unwrap()
+    });
     assert!(n_ops > 40_000, "{n_ops} ops");
 }
 

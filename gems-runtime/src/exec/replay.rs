@@ -47,7 +47,6 @@ pub(crate) enum Work {
 
 /// Where an operand is; without a layout it is the whole buffer.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "most are views")]
 pub(crate) enum Place {
     Input(usize, Option<Layout>),
     Made(usize, Option<Layout>),
