@@ -254,6 +254,34 @@ fn what_comes_from_outside_the_trace_is_refused() {
     assert!(error.contains("does not belong to this trace"), "{error}");
 }
 
+#[test]
+fn explanations_say_what_is_apart_and_why() {
+    let x = StridedBuffer::zeros(DType::F32, &[6, 5], Device::Cpu).unwrap();
+    let row = StridedBuffer::zeros(DType::F32, &[5], Device::Cpu).unwrap();
+    let explained = |fusion, function: fn(&SymbolicBuffer, &SymbolicBuffer) -> Result<SymbolicBuffer>| {
+        let options = Options { fusion, ..Options::default() };
+        trace(&[&x, &row], options, |inputs| function(&inputs[0], &inputs[1])).unwrap().explain()
+    };
+    let check = |fusion, why: &str, function| {
+        let text = explained(fusion, function);
+        assert!(text.contains(&format!("  apart from kernel 0: {why}\n")), "{why}\n{text}");
+    };
+    let sizes = "[x0.shape[0], x0.shape[1]] are other sizes than [x0.shape[1]]";
+    check(Fusion::On, sizes, |x, row| add(x, &tanh(row)?));
+    let order = "tanh_0 is written, and taken in another order, over other sizes, or written again";
+    check(Fusion::On, order, |x, _| tanh(x).and_then(|t| add(&t.flip(&[0])?, &t)));
+    check(Fusion::On, "a sum is a kernel of its own", |x, row| tanh(x)?.sum_like(row));
+    check(Fusion::On, "together they have more than 48 ops", |x, _| {
+        (0..60).try_fold(x.clone(), |x, _| tanh(&x))
+    });
+    check(Fusion::On, "together they have more than 32 numbers", |x, _| {
+        (0..40).try_fold(x.clone(), |x, i| add(&x, i))
+    });
+    check(Fusion::Off, "fusion is off", |x, _| exp(&tanh(x)?));
+    let text = explained(Fusion::On, |x, row| add(x, &tanh(row)?));
+    assert!(text.contains("  stores tanh_0: kernel 1 reads it\n"), "{text}");
+}
+
 /// The same views of memory of their own.
 fn copies(given: &[StridedBuffer]) -> Vec<StridedBuffer> {
     let same = |buffer: &StridedBuffer| {

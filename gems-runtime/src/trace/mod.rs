@@ -10,7 +10,9 @@
 //! A [`Graph`] holds what a function did with traced buffers; a [`Form`] fuses and runs it, and [`compile()`] finds the form
 //! of a call.
 
+mod body;
 mod compile;
+mod cursor;
 mod dim;
 mod dot;
 mod explain;
@@ -22,6 +24,7 @@ mod graph;
 mod guard;
 mod loaded;
 mod monomial;
+mod obstacle;
 mod ops;
 mod options;
 mod parse;
