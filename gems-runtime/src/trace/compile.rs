@@ -3,6 +3,7 @@
 use crate::buffer::{Buffer, Meta, StridedBuffer, SymbolicBuffer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
+use crate::trace::forms::Bind;
 use crate::trace::fuse::{self, Kernel};
 use crate::trace::graph::{Graph, View};
 use crate::trace::run::{self, Memories};
@@ -64,7 +65,7 @@ struct Counts {
 /// What a trace of one form of inputs gave.
 pub(super) struct Form {
     /// The inputs as they were described.
-    inputs: Vec<Meta<Dim>>,
+    pub(super) inputs: Vec<Meta<Dim>>,
     pub(super) guards: Guards,
     pub(super) graph: Graph,
     pub(super) results: Vec<View>,
@@ -103,11 +104,7 @@ where
         self.counts.traces.fetch_add(1, Ordering::Relaxed);
         let form = Arc::new(self.trace(inputs)?);
         self.forms.write().unwrap_or_else(PoisonError::into_inner).push(form);
-        self.find(inputs).ok_or_else(|| {
-            let message =
-                "the guards of a trace do not hold for the inputs that were traced; this is a fault of gems";
-            Error::new(ErrorKind::Guard, message)
-        })
+        self.find(inputs).ok_or_else(guards_of_the_trace_fail)
     }
 
     fn find(&self, inputs: &[&StridedBuffer; N]) -> Option<(Arc<Form>, Values)> {
@@ -174,7 +171,7 @@ pub fn trace_and_run(
     form.run(&values, inputs)
 }
 
-fn guards_of_the_trace_fail() -> Error {
+pub(super) fn guards_of_the_trace_fail() -> Error {
     let message =
         "the guards of a trace do not hold for the inputs that were traced; this is a fault of gems";
     Error::new(ErrorKind::Guard, message)
@@ -187,6 +184,16 @@ impl Form {
         fusion: Fusion,
         function: impl FnOnce(Vec<SymbolicBuffer>) -> Result<R>,
     ) -> Result<Form> {
+        Form::trace_named(inputs, |index| format!("x{index}"), fusion, function)
+    }
+
+    /// The same, with names for the inputs.
+    pub(super) fn trace_named<R: Returned>(
+        inputs: &[&StridedBuffer],
+        name: impl Fn(usize) -> String,
+        fusion: Fusion,
+        function: impl FnOnce(Vec<SymbolicBuffer>) -> Result<R>,
+    ) -> Result<Form> {
         let scope = Scope::new(Policy::Guard);
         let recorder = Recorder::default();
         let mut metas = Vec::new();
@@ -195,7 +202,7 @@ impl Form {
             let meta = input.meta();
             // Where an input lies in its storage changes nothing about the function.
             let layout = Layout::new(meta.layout.shape(), meta.layout.strides(), 0)?;
-            let name = format!("x{index}");
+            let name = name(index);
             let symbolic = SymbolicBuffer::like_symbolic(&Meta { layout, ..meta.clone() }, &name, &scope)?;
             metas.push(symbolic.meta().clone());
             traced.push(symbolic.into_input(&recorder, index, &name));
@@ -217,7 +224,7 @@ impl Form {
     }
 
     /// Runs the kernels; op by op where inputs share memory that is written.
-    fn run(&self, values: &Values, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
+    pub(super) fn run(&self, values: &Values, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
         let mut memories = Memories::new(&self.graph, values, inputs);
         if run::inputs_are_entangled(&self.graph, inputs) {
             run::one_by_one(&self.graph, &mut memories)?;
@@ -226,8 +233,9 @@ impl Form {
         }
         self.results.iter().map(|view| memories.view(view)).collect()
     }
+}
 
-    /// The sizes of a call whose inputs have this form.
+impl Bind for Form {
     fn bind(&self, inputs: &[&StridedBuffer]) -> Option<Values> {
         let same = |(described, actual): (&Meta<Dim>, &&StridedBuffer)| {
             described.dtype == actual.dtype() && described.device == actual.device()

@@ -85,7 +85,7 @@ pub(super) fn kernels(graph: &Graph, results: &[View], fusion: Fusion) -> Vec<Ke
 }
 
 /// The ops whose results are returned, stored in an input, or read by such an op.
-fn live_ops(graph: &Graph, results: &[View]) -> Vec<NodeId> {
+pub(super) fn live_ops(graph: &Graph, results: &[View]) -> Vec<NodeId> {
     let is_input = |memory: MemoryId| matches!(graph.memories[memory].origin, Origin::Input(_));
     let mut wanted: BTreeSet<MemoryId> = results.iter().map(|view| view.memory).collect();
     let mut live = Vec::new();

@@ -12,16 +12,23 @@
 mod compile;
 mod dim;
 mod explain;
+mod forms;
+mod functional;
 mod fuse;
 mod graph;
 mod guard;
 mod monomial;
 mod record;
 mod returned;
+mod reverse;
 mod run;
+mod saving;
 mod scope;
+mod split;
 mod state;
 mod symbol;
+mod transpose;
+mod vjp;
 
 pub use compile::{Compiled, Stats, compile, trace_and_run};
 pub use dim::{Dim, Start};
@@ -30,4 +37,7 @@ pub use graph::{ArgValue, Graph, Memory, MemoryId, NodeId, Op, OpArg, OpResult, 
 pub use guard::{Bindings, Guard, Guards, Relation, Values, Why};
 pub(crate) use record::{Recorded, Recorder, Traced};
 pub use returned::Returned;
+pub use saving::Saving;
 pub use scope::{Policy, Scope};
+pub use split::Saved;
+pub use vjp::{Grad, Vjp, grad, vjp};

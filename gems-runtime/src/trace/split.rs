@@ -1,0 +1,192 @@
+//! A traced function and its gradients as two passes.
+//!
+//! The forward pass computes the results and stores what was chosen; the backward pass starts from that, the inputs and
+//! results it needs, and the gradients of the results. Both are cut from one graph.
+
+use super::compile::Form;
+use super::forms::Bind;
+use super::fuse;
+use super::graph::{Graph, MemoryId, NodeId, Origin, View};
+use super::run;
+use super::saving::{self, Choice, Saving};
+use crate::buffer::{Buffer, Meta, StridedBuffer};
+use crate::error::{Error, ErrorKind, Result};
+use crate::op::builtin::gradient_copy;
+use crate::trace::{Dim, Fusion, Values};
+use std::sync::Arc;
+
+/// The two passes of a form of inputs.
+pub(super) struct Split {
+    pub(super) forward: Form,
+    pub(super) backward: Form,
+    n_results: usize,
+    /// What the backward pass reads first.
+    sources: Vec<Source>,
+    /// What it expects as the gradient of each result; none where there is no gradient.
+    cotangents: Vec<Option<Meta<Dim>>>,
+    pub(super) choice: Choice,
+}
+
+/// Where a value comes from that the backward pass reads.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Input(usize),
+    /// A result of the forward pass, the saved ones behind those of the function.
+    Result(usize),
+}
+
+/// What a forward pass left for the backward pass.
+///
+/// It holds inputs and results where those are what the backward pass reads, so they must keep their values until then.
+#[derive(Clone)]
+pub struct Saved {
+    split: Arc<Split>,
+    values: Values,
+    buffers: Vec<StridedBuffer>,
+}
+
+impl std::fmt::Debug for Saved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(&self.buffers).finish()
+    }
+}
+
+impl Saved {
+    /// The buffers that are kept.
+    #[must_use]
+    pub fn buffers(&self) -> &[StridedBuffer] {
+        &self.buffers
+    }
+
+    /// The gradients of the inputs.
+    pub(super) fn backward(&self, cotangents: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
+        let expected = &self.split.cotangents;
+        if expected.len() != cotangents.len() {
+            let message = format!(
+                "the function has {} results, got gradients of {}; give one each",
+                expected.len(),
+                cotangents.len()
+            );
+            return Err(Error::new(ErrorKind::Value, message));
+        }
+        let mut inputs = self.buffers.clone();
+        for (i, (meta, cotangent)) in expected.iter().zip(cotangents).enumerate() {
+            if let Some(meta) = meta {
+                inputs.push(self.laid_out(i, meta, cotangent)?);
+            }
+        }
+        self.split.backward.run(&self.values, &inputs.iter().collect::<Vec<_>>())
+    }
+
+    /// A gradient in the layout for which the backward pass was traced.
+    fn laid_out(&self, i: usize, meta: &Meta<Dim>, cotangent: &StridedBuffer) -> Result<StridedBuffer> {
+        let layout = run::layout(&self.values, &meta.layout)?;
+        let expected = Meta { dtype: meta.dtype, device: meta.device, layout };
+        let wrong = |kind, what: &str| {
+            let message =
+                format!("the gradient of result {i} is {}, not {expected}; {what}", cotangent.meta());
+            Err(Error::new(kind, message))
+        };
+        if cotangent.shape() != expected.layout.shape() {
+            return wrong(ErrorKind::Shape, "give it the result's shape");
+        }
+        if cotangent.dtype() != expected.dtype {
+            return wrong(ErrorKind::DType, "convert it");
+        }
+        if cotangent.device() != expected.device {
+            return wrong(ErrorKind::Device, "move it to the result's device");
+        }
+        if cotangent.strides() == expected.layout.strides() {
+            return Ok((*cotangent).clone());
+        }
+        let mut copied = StridedBuffer::allocate(&expected)?;
+        StridedBuffer::call_out(gradient_copy::DEF, &[(cotangent).into()], &mut [&mut copied])?;
+        Ok(copied)
+    }
+}
+
+/// A function and its gradients as one traced form.
+pub(super) struct Joint {
+    /// Its results are those of the function, then the gradients.
+    pub(super) form: Form,
+    pub(super) n_inputs: usize,
+    pub(super) n_results: usize,
+    pub(super) forward_end: NodeId,
+    /// The gradients of results among the inputs, in order.
+    pub(super) cotangents: Vec<Option<MemoryId>>,
+}
+
+impl Split {
+    pub(super) fn new(joint: Joint, fusion: Fusion, saving: Saving) -> Split {
+        let Joint { form, n_inputs, n_results, forward_end, cotangents } = joint;
+        let (results, gradients) = form.results.split_at(n_results);
+        let choice = saving::choose(&form.graph, forward_end, n_inputs, results, gradients, saving);
+        let mut forward_results = results.to_vec();
+        let mut sources = Vec::new();
+        for &memory in &choice.loaded {
+            sources.push(match form.graph.memories[memory].origin {
+                Origin::Input(i) => Source::Input(i),
+                Origin::Result(_) => {
+                    let layout = form.graph.memories[memory].meta.layout.clone();
+                    forward_results.push(View { memory, layout });
+                    Source::Result(forward_results.len() - 1)
+                }
+            });
+        }
+        let mut forward = form.graph.clone();
+        forward.nodes.truncate(forward_end);
+        let given: Vec<MemoryId> =
+            choice.loaded.iter().copied().chain(cotangents.iter().copied().flatten()).collect();
+        let backward = form.graph.starting_from(&given, gradients);
+        let expected =
+            |memory: &Option<MemoryId>| memory.map(|memory| form.graph.memories[memory].meta.clone());
+        let cotangents = cotangents.iter().map(expected).collect();
+        let pass = |graph: Graph, results: Vec<View>| Form {
+            inputs: form.inputs.clone(),
+            guards: form.guards.clone(),
+            kernels: fuse::kernels(&graph, &results, fusion),
+            graph,
+            results,
+        };
+        let forward = pass(forward, forward_results);
+        let backward = pass(backward, gradients.to_vec());
+        Split { forward, backward, n_results, sources, cotangents, choice }
+    }
+
+    /// The results of the function, and what the backward pass needs.
+    pub(super) fn run(
+        self: &Arc<Self>,
+        values: Values,
+        inputs: &[&StridedBuffer],
+    ) -> Result<(Vec<StridedBuffer>, Saved)> {
+        let mut results = self.forward.run(&values, inputs)?;
+        let buffer = |source: &Source| match *source {
+            Source::Input(i) => inputs[i].clone(),
+            Source::Result(i) => results[i].clone(),
+        };
+        let buffers = self.sources.iter().map(buffer).collect();
+        results.truncate(self.n_results);
+        Ok((results, Saved { split: self.clone(), values, buffers }))
+    }
+}
+
+impl Bind for Split {
+    fn bind(&self, inputs: &[&StridedBuffer]) -> Option<Values> {
+        self.forward.bind(inputs)
+    }
+}
+
+impl Graph {
+    /// The steps that compute these views from these memories, which become the inputs.
+    fn starting_from(&self, given: &[MemoryId], views: &[View]) -> Graph {
+        let mut graph = self.clone();
+        graph.nodes.retain(|op| !op.writes().any(|view| given.contains(&view.memory)));
+        for (position, &memory) in given.iter().enumerate() {
+            graph.memories[memory].origin = Origin::Input(position);
+        }
+        let live = fuse::live_ops(&graph, views);
+        graph.nodes = live.iter().map(|&node| graph.nodes[node].clone()).collect();
+        graph.number_makers(0);
+        graph
+    }
+}
