@@ -3,6 +3,7 @@
 
 use gems_ops::prelude::*;
 use gems_runtime::layout::Layout;
+use gems_runtime::op::{self, OpDef, Operand};
 use gems_tests::compare::{Bound, compare};
 use gems_tests::random::{Random, Range};
 
@@ -236,4 +237,425 @@ fn views_are_transposed() {
         |x: &SymbolicBuffer| x.unfold(1, 2, 1), [2, 2, 2] => [0.0, 3.0, 3.0, 4.0, 11.0, 7.0];
         |x: &SymbolicBuffer| x.unsqueeze(0)?.permute(&[2, 0, 1]), [3, 1, 2] => [0.0, 2.0, 4.0, 1.0, 3.0, 5.0];
     }
+}
+
+#[test]
+fn any_layout_of_inputs_and_cotangents_is_served() {
+    let f = mission();
+    let mut values = Random::new(25);
+    let wide = random(&mut values, DType::F32, &[6, 8]);
+    let (x, y) = (wide.slice(0, 0, 6, 2).unwrap(), wide.flip(&[0, 1]).unwrap().narrow(0, 1, 3).unwrap());
+    let row = random(&mut values, DType::F32, &[1, 8]).expand(&[3, 8]).unwrap();
+    let tall = random(&mut values, DType::F32, &[8, 3]);
+    for x in [&x, &row, &tall.t().unwrap()] {
+        for dz in [&y, &row, &tall.t().unwrap()] {
+            let want = gated_backward(dz, x, &y).unwrap();
+            let got = f.gradients(&[dz], [x, &y]).unwrap();
+            same(&want[0], &got[0]);
+            same(&want[1], &got[1]);
+            let (_, saved) = f.forward([x, &y]).unwrap();
+            let got = f.backward(&[dz], &saved).unwrap();
+            same(&want[0], &got[0]);
+            same(&want[1], &got[1]);
+        }
+    }
+}
+
+#[test]
+fn views_of_inputs_that_have_gaps_or_share_elements_are_transposed() {
+    let x = counted(&[2, 6]);
+    let every_other = x.slice(1, 0, 6, 2).unwrap();
+    check_ones(|[x]| x.select(1, 0), &every_other, &[1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+    check_ones(
+        |[x]| mul(&x.flip(&[1])?, &x),
+        &every_other.flip(&[1]).unwrap(),
+        &[0.0, 4.0, 8.0, 12.0, 16.0, 20.0],
+    );
+    let repeated = counted(&[3]).expand(&[2, 3]).unwrap();
+    check_ones(|[x]| mul(&x.t()?, 2), &repeated, &[2.0; 6]);
+    check_ones(|[x]| x.select(0, 1), &repeated, &[0.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
+}
+
+#[test]
+fn a_value_that_is_used_several_times_gets_the_sum() {
+    let x = counted(&[4]);
+    check_ones(|[x]| add(&mul(&x, &x)?, &x), &x, &[1.0, 3.0, 5.0, 7.0]);
+    check_ones(|[x]| add(&x, &x.flip(&[0])?), &x, &[2.0; 4]);
+    check_ones(|[x]| mul(&x.narrow(0, 0, 2)?, &x.narrow(0, 1, 2)?), &x, &[1.0, 2.0, 1.0, 0.0]);
+    check_ones(|[x]| add(&x.narrow(0, 0, 2)?, &x.select(0, 3)?), &x, &[1.0, 1.0, 0.0, 2.0]);
+}
+
+#[test]
+fn functions_of_nothing_have_gradients_of_nothing() {
+    let f = grad(|[x, y]: [SymbolicBuffer; 2]| mul(&x, &y));
+    let (x, y) = (counted(&[0, 3]), counted(&[3]));
+    let [dx, dy] = f.call([&x, &y]).unwrap();
+    assert_eq!((dx.shape(), dy.to_vec::<f64>().unwrap()), (&[0, 3][..], vec![0.0; 3]));
+    let zero_axes = counted(&[]);
+    let [dx, _] = f.call([&zero_axes, &y]).unwrap();
+    assert_eq!(dx.to_vec::<f64>().unwrap(), [3.0], "the sum of what it is multiplied by");
+    let constant = grad(|[x, y]: [SymbolicBuffer; 2]| floor(&x).and_then(|x| add(&x, &y)));
+    let [dx, dy] = constant.call([&y, &y]).unwrap();
+    assert_eq!((dx.to_vec::<f64>().unwrap(), dy.to_vec::<f64>().unwrap()), (vec![0.0; 3], vec![1.0; 3]));
+    let unused = grad(|[x, _]: [SymbolicBuffer; 2]| mul(&x, 3));
+    let half = StridedBuffer::full(DType::F16, &[2, 2], 1, Device::Cpu).unwrap();
+    let [dx, dy] = unused.call([&y, &half]).unwrap();
+    assert_eq!(dx.to_vec::<f64>().unwrap(), [3.0; 3]);
+    assert_eq!(
+        (dy.dtype(), dy.shape(), dy.to_vec::<half::f16>().unwrap()),
+        (DType::F16, &[2, 2][..], vec![half::f16::ZERO; 4])
+    );
+}
+
+#[test]
+fn functions_of_several_results_take_a_gradient_of_each() {
+    let f = vjp(|[x, y]: [SymbolicBuffer; 2]| Ok((sin(&x)?, lt(&x, &y)?, x.t()?, mul(&x, &y)?)));
+    let mut values = Random::new(26);
+    let [x, y, a, c] = [(); 4].map(|()| random(&mut values, DType::F32, &[3, 5]));
+    let b = random(&mut values, DType::F32, &[5, 3]);
+    let mask = StridedBuffer::zeros(DType::Bool, &[3, 5], Device::Cpu).unwrap();
+    let (mx, my) = mul::vjp(&c, &x, &y).unwrap();
+    let want = add(&add(&b.t().unwrap(), &mx).unwrap(), &sin::vjp(&a, &x).unwrap()).unwrap();
+    let [dx, dy] = f.gradients(&[&a, &mask, &b, &c], [&x, &y]).unwrap();
+    same(&want, &dx);
+    same(&my, &dy);
+    let ((s, less, t, m), saved) = f.forward([&x, &y]).unwrap();
+    same(&sin(&x).unwrap(), &s);
+    same(&lt(&x, &y).unwrap(), &less);
+    same(&x.t().unwrap(), &t);
+    same(&mul(&x, &y).unwrap(), &m);
+    let [dx, dy] = f.backward(&[&a, &mask, &b, &c], &saved).unwrap();
+    same(&want, &dx);
+    same(&my, &dy);
+}
+
+#[test]
+fn writing_in_place_is_differentiated_but_not_into_inputs() {
+    let x = StridedBuffer::from_vec(vec![1.0f64, 2.0, 3.0, 4.0], &[4]).unwrap();
+    let squared_in_place = |[x]: [SymbolicBuffer; 1]| {
+        let mut z = copy(&x)?;
+        let before = mul(&z, 10)?;
+        mul::inplace(&mut z, &x)?;
+        add(&z, &before)
+    };
+    check_ones(squared_in_place, &x, &[12.0, 14.0, 16.0, 18.0]);
+    let part_overwritten = |[x]: [SymbolicBuffer; 1]| {
+        let z = mul(&x, 2)?;
+        let mut part = z.narrow(0, 1, 2)?;
+        mul::inplace(&mut part, &x.narrow(0, 0, 2)?)?;
+        Ok(z)
+    };
+    check_ones(part_overwritten, &x, &[2.0 + 4.0, 2.0 + 6.0, 4.0, 2.0]);
+    let part_forgotten = |[x]: [SymbolicBuffer; 1]| {
+        let z = mul(&x, 2)?;
+        let mut part = z.narrow(0, 1, 2)?;
+        copy::out(&x.narrow(0, 2, 2)?, &mut part)?;
+        Ok(z)
+    };
+    check_ones(part_forgotten, &x, &[2.0, 0.0, 1.0, 3.0]);
+    let f = grad(|[mut x]: [SymbolicBuffer; 1]| {
+        add::inplace(&mut x, 1)?;
+        Ok(x)
+    });
+    let error = f.call([&x]).unwrap_err();
+    assert_eq!((error.kind(), error.op()), (ErrorKind::Unsupported, Some("add")));
+    assert!(error.to_string().contains("writes into `x0`"), "{error}");
+}
+
+#[test]
+fn gradients_are_differentiated_again() {
+    let x = StridedBuffer::from_vec(vec![0.5f64, -1.0, 2.0], &[3]).unwrap();
+    let inner = grad(|[x]: [SymbolicBuffer; 1]| mul(&mul(&x, &x)?, &x));
+    check_ones(|[x]| inner.traced([&x]).map(|[dx]| dx), &x, &[3.0, -6.0, 12.0]);
+    let second =
+        grad(|[x]: [SymbolicBuffer; 1]| grad(|[x]: [SymbolicBuffer; 1]| mul(&mul(&x, &x)?, &x)).traced([&x]));
+    let [second] = second.call([&x]).unwrap();
+    assert_eq!(second.to_vec::<f64>().unwrap(), [3.0, -6.0, 12.0]);
+    // A view inside and a broadcast outside.
+    let row = grad(|[x, y]: [SymbolicBuffer; 2]| mul(&mul(&x.flip(&[0])?, &y)?, &y)).wrt([1]);
+    let y = StridedBuffer::from_vec((1..7).map(f64::from).collect(), &[2, 3]).unwrap();
+    let f = grad(|[x, y]: [SymbolicBuffer; 2]| row.traced([&x, &y]).map(|[dy]| dy));
+    let [dx, dy] = f.call([&x, &y]).unwrap();
+    assert_eq!(dx.to_vec::<f64>().unwrap(), [18.0, 14.0, 10.0], "twice the sums of columns, mirrored");
+    assert_eq!(dy.to_vec::<f64>().unwrap(), [4.0, -2.0, 1.0, 4.0, -2.0, 1.0]);
+    // The inner gradient of the row is a sum, which the second pass does not compute again.
+    let row = vjp(|[x, y]: [SymbolicBuffer; 2]| mul(&mul(&x, &y)?, &x)).wrt([0]);
+    let one = StridedBuffer::full(DType::F64, &[2, 3], 1, Device::Cpu).unwrap();
+    let f = vjp(|[x, y, dz]: [SymbolicBuffer; 3]| exp(&row.traced(&[&dz], [&x, &y])?[0]));
+    let want = f.gradients(&[&x], [&x, &y, &one]).unwrap();
+    for saving in [Saving::FewestBytes, Saving::Nothing, Saving::Everything] {
+        let f =
+            vjp(|[x, y, dz]: [SymbolicBuffer; 3]| exp(&row.traced(&[&dz], [&x, &y])?[0])).with_saving(saving);
+        let (_, saved) = f.forward([&x, &y, &one]).unwrap();
+        for (want, got) in want.iter().zip(&f.backward(&[&x], &saved).unwrap()) {
+            same(want, got);
+        }
+        let explained = f.explain_passes([&x, &y, &one]).unwrap();
+        let (forward, backward) = explained.split_once("backward: ").unwrap();
+        let again = if saving == Saving::Nothing { counts(forward).1 } else { 0 };
+        assert_eq!((counts(forward).1, counts(backward).1), (2, 3 + again), "{saving:?}: {explained}");
+    }
+}
+
+#[test]
+fn what_has_no_gradient_is_named() {
+    let x = counted(&[3]);
+    let integers = StridedBuffer::zeros(DType::I64, &[3], Device::Cpu).unwrap();
+    let message = |error: Error, kind, op: Option<&str>| {
+        assert_eq!((error.kind(), error.op()), (kind, op), "{error}");
+        error.to_string()
+    };
+    let second = grad(|[x]: [SymbolicBuffer; 1]| grad(|[x]: [SymbolicBuffer; 1]| mul(&x, &x)).traced([&x]));
+    let third = grad(|[x]: [SymbolicBuffer; 1]| second.traced([&x]));
+    let error = message(third.call([&x]).unwrap_err(), ErrorKind::Unsupported, Some("mul_backward2"));
+    assert!(error.contains("has no derivative"), "{error}");
+    let f = grad(|[x, n]: [SymbolicBuffer; 2]| mul(&x, &n));
+    let error = message(f.call([&x, &integers]).unwrap_err(), ErrorKind::DType, None);
+    assert!(error.contains("input 1 is i64") && error.contains("`wrt`"), "{error}");
+    let [dx] = f.wrt([0]).call([&x, &integers]).unwrap();
+    assert_eq!(dx.to_vec::<f64>().unwrap(), [0.0; 3]);
+    let f = vjp(|[x]: [SymbolicBuffer; 1]| mul(&x, 2)).wrt([3]);
+    let error = message(f.gradients(&[&x], [&x]).unwrap_err(), ErrorKind::Value, None);
+    assert!(error.contains("no input 3"), "{error}");
+    let f = vjp(|[x]: [SymbolicBuffer; 1]| mul(&x, 2));
+    assert!(
+        message(f.gradients(&[], [&x]).unwrap_err(), ErrorKind::Value, None)
+            .contains("1 results, got gradients of 0")
+    );
+    message(f.gradients(&[&counted(&[2])], [&x]).unwrap_err(), ErrorKind::Shape, None);
+    let single = StridedBuffer::zeros(DType::F32, &[3], Device::Cpu).unwrap();
+    assert!(
+        message(f.gradients(&[&single], [&x]).unwrap_err(), ErrorKind::DType, None)
+            .contains("convert it to f64")
+    );
+    let (_, saved) = f.forward([&x]).unwrap();
+    message(f.backward(&[&counted(&[2])], &saved).unwrap_err(), ErrorKind::Shape, None);
+    message(f.backward(&[&single], &saved).unwrap_err(), ErrorKind::DType, None);
+    message(f.backward(&[], &saved).unwrap_err(), ErrorKind::Value, None);
+    let open = SymbolicBuffer::new(DType::F32, &[3], Device::Cpu).unwrap();
+    message(f.traced(&[&open], [&open]).unwrap_err(), ErrorKind::Value, None);
+}
+
+// Random functions.
+
+/// Ops of random functions, the second operand if that is a number, and how many operands they take.
+const OPS: [(&'static OpDef, Option<f64>, usize); 12] = [
+    (add::DEF, None, 2),
+    (mul::DEF, None, 2),
+    (sub::DEF, None, 2),
+    (maximum::DEF, None, 2),
+    (atan2::DEF, None, 2),
+    (hypot::DEF, None, 2),
+    (mul::DEF, Some(0.75), 2),
+    (sub::DEF, Some(0.5), 2),
+    (tanh::DEF, None, 1),
+    (sigmoid::DEF, None, 1),
+    (sin::DEF, None, 1),
+    (gelu_and_mul::DEF, None, 2),
+];
+
+/// A random function of three inputs: ops on earlier values, the first operand mirrored in some.
+#[derive(Clone, Debug)]
+struct Program {
+    steps: Vec<Step>,
+    results: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    op: usize,
+    a: usize,
+    b: usize,
+    mirrored: bool,
+}
+
+impl Step {
+    fn with_operands<B: Buffer, T>(
+        self,
+        values: &[B],
+        act: impl FnOnce(&'static OpDef, &[Operand<'_, B>]) -> Result<T>,
+    ) -> Result<T> {
+        let (op, number, arity) = OPS[self.op];
+        let first = if self.mirrored { values[self.a].flip(&[-1])? } else { values[self.a].clone() };
+        let second = number.map_or(Operand::Buffer(&values[self.b]), |number| Operand::from(number));
+        act(op, &[Operand::Buffer(&first), second][..arity])
+    }
+}
+
+impl Program {
+    fn new(random: &mut Random) -> Program {
+        let n = 1 + random.below(10);
+        let step = |i: usize, random: &mut Random| Step {
+            op: random.below(OPS.len()),
+            a: random.below(3 + i),
+            b: random.below(3 + i),
+            mirrored: random.chance(15),
+        };
+        let steps = (0..n).map(|i| step(i, random)).collect();
+        let results = (0..1 + random.below(2)).map(|_| 3 + random.below(n)).collect();
+        Program { steps, results }
+    }
+
+    /// All values, the inputs first.
+    fn values<B: Buffer>(&self, inputs: &[B; 3]) -> Result<Vec<B>> {
+        let mut values: Vec<B> = inputs.to_vec();
+        for step in &self.steps {
+            let [result] = step.with_operands(&values, |op, operands| B::call(op, operands))?;
+            values.push(result);
+        }
+        Ok(values)
+    }
+
+    fn run<B: Buffer>(&self, inputs: &[B; 3]) -> Result<Vec<B>> {
+        let values = self.values(inputs)?;
+        Ok(self.results.iter().map(|&index| values[index].clone()).collect())
+    }
+
+    /// The gradients of the inputs, by eager calls of the ops' derivatives.
+    fn backward(
+        &self,
+        inputs: &[StridedBuffer; 3],
+        cotangents: &[StridedBuffer],
+    ) -> Result<Vec<StridedBuffer>> {
+        let values = self.values(inputs)?;
+        let mut gradients: Vec<Option<StridedBuffer>> = vec![None; values.len()];
+        let accumulate = |slot: &mut Option<StridedBuffer>, gradient: StridedBuffer| -> Result<()> {
+            *slot = Some(match slot.take() {
+                Some(sum) => add(&sum, &gradient)?,
+                None => gradient,
+            });
+            Ok(())
+        };
+        for (&index, cotangent) in self.results.iter().zip(cotangents) {
+            accumulate(&mut gradients[index], cotangent.clone())?;
+        }
+        for (position, step) in self.steps.iter().enumerate().rev() {
+            let Some(cotangent) = gradients[3 + position].take() else { continue };
+            let back =
+                step.with_operands(&values, |op, operands| op::vjp(op, &[&cotangent], operands, None))?;
+            for ((operand, mirrored), gradient) in
+                [(step.a, step.mirrored), (step.b, false)].into_iter().zip(back)
+            {
+                if let Some(gradient) = gradient {
+                    let gradient = if mirrored { gradient.flip(&[-1])? } else { gradient };
+                    accumulate(&mut gradients[operand], gradient)?;
+                }
+            }
+        }
+        let zeros = |input: &StridedBuffer| StridedBuffer::zeros(input.dtype(), input.shape(), Device::Cpu);
+        gradients
+            .into_iter()
+            .take(3)
+            .zip(inputs)
+            .map(|(gradient, input)| gradient.map_or_else(|| zeros(input), Ok))
+            .collect()
+    }
+}
+
+/// A function with inputs of a few elements each, the third one perhaps a row, and gradients of its results.
+struct Case {
+    program: Program,
+    inputs: [StridedBuffer; 3],
+    cotangents: Vec<StridedBuffer>,
+}
+
+impl Case {
+    fn new(random_values: &mut Random, dtype: DType, range: Range) -> Case {
+        let program = Program::new(random_values);
+        let shape = [2 + random_values.below(3), 2 + random_values.below(4)];
+        let row = random_values.chance(30);
+        let mut buffer =
+            |shape: &[usize]| random_values.buffer(dtype, &Layout::contiguous(shape).unwrap(), range);
+        let inputs = [buffer(&shape), buffer(&shape), buffer(if row { &shape[1..] } else { &shape })];
+        let results = program.run(&inputs).unwrap();
+        let cotangents = results.iter().map(|result| buffer(result.shape())).collect();
+        Case { program, inputs, cotangents }
+    }
+
+    fn vjp(
+        &self,
+    ) -> Vjp<3, 3, Vec<SymbolicBuffer>, impl Fn([SymbolicBuffer; 3]) -> Result<Vec<SymbolicBuffer>>> {
+        let program = self.program.clone();
+        vjp(move |inputs: [SymbolicBuffer; 3]| program.run(&inputs))
+    }
+
+    fn check(&self, what: &str, got: &[StridedBuffer; 3], want: &[StridedBuffer]) {
+        for (want, got) in want.iter().zip(got) {
+            assert_eq!(
+                (want.dtype(), want.shape()),
+                (got.dtype(), got.shape()),
+                "{what}: {:?}",
+                self.program
+            );
+            compare(want, got, Bound::Exact).unwrap_or_else(|difference| {
+                let cotangents: Vec<&StridedBuffer> = self.cotangents.iter().collect();
+                let explained = self.vjp().explain(&cotangents, self.inputs.each_ref()).unwrap();
+                panic!("{what}: {difference}\n{:?}\n{explained}", self.program)
+            });
+        }
+    }
+}
+
+#[test]
+fn gradients_of_random_functions_are_the_bits_of_eager_calls() {
+    let turns = if cfg!(debug_assertions) { 200 } else { 2000 };
+    let mut values = Random::new(27);
+    for turn in 0..turns {
+        let dtype = [DType::F32, DType::BF16, DType::F16, DType::F64][turn % 4];
+        let case = Case::new(&mut values, dtype, Range::All);
+        let want = case.program.backward(&case.inputs, &case.cotangents).unwrap();
+        let cotangents: Vec<&StridedBuffer> = case.cotangents.iter().collect();
+        let inputs = case.inputs.each_ref();
+        for fusion in [Fusion::On, Fusion::Off] {
+            let f = case.vjp().with_fusion(fusion);
+            case.check("at once", &f.gradients(&cotangents, inputs).unwrap(), &want);
+            for saving in [Saving::FewestBytes, Saving::Nothing, Saving::Everything] {
+                let f = case.vjp().with_fusion(fusion).with_saving(saving);
+                let (results, saved) = f.forward(inputs).unwrap();
+                for (want, got) in case.program.run(&case.inputs).unwrap().iter().zip(&results) {
+                    same(want, got);
+                }
+                case.check("in two passes", &f.backward(&cotangents, &saved).unwrap(), &want);
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_of_random_functions_are_slopes() {
+    let mut values = Random::new(28);
+    let (mut checked, mut kinks) = (0, 0);
+    for _ in 0..100 {
+        let case = Case::new(&mut values, DType::F64, Range::Moderate);
+        let cotangents: Vec<&StridedBuffer> = case.cotangents.iter().collect();
+        let gradients = case.vjp().gradients(&cotangents, case.inputs.each_ref()).unwrap();
+        for (position, gradient) in gradients.iter().enumerate() {
+            for (element, got) in gradient.to_vec::<f64>().unwrap().into_iter().enumerate() {
+                let at = |step: f64| -> f64 {
+                    let mut inputs = case.inputs.clone();
+                    let mut moved = inputs[position].to_vec::<f64>().unwrap();
+                    moved[element] += step;
+                    inputs[position] = StridedBuffer::from_slice(&moved, inputs[position].shape()).unwrap();
+                    let weighted = |(result, weight): (StridedBuffer, &StridedBuffer)| -> f64 {
+                        mul(&result, weight).unwrap().to_vec::<f64>().unwrap().iter().sum()
+                    };
+                    case.program.run(&inputs).unwrap().into_iter().zip(&case.cotangents).map(weighted).sum()
+                };
+                let slope = |h: f64| (at(-2.0 * h) - 8.0 * at(-h) + 8.0 * at(h) - at(2.0 * h)) / (12.0 * h);
+                let (slope, nearer) = (slope(1e-4), slope(3e-5));
+                // Where two steps differ there is a kink or a pole between.
+                if (slope - nearer).abs() > 1e-7 * (1.0 + slope.abs()) {
+                    kinks += 1;
+                    continue;
+                }
+                checked += 1;
+                assert!(
+                    (got - slope).abs() < 1e-6 * (1.0 + slope.abs()),
+                    "{:?}: input {position}, element {element}: {got}, differences give {slope}",
+                    case.program
+                );
+            }
+        }
+    }
+    assert!(checked > 20 * kinks, "{checked} slopes were compared, {kinks} were at kinks");
 }

@@ -42,12 +42,12 @@ pub(super) fn differentiate(
     function: impl FnOnce(Vec<SymbolicBuffer>) -> Result<Vec<SymbolicBuffer>>,
     seed: impl FnOnce(&[SymbolicBuffer]) -> Result<Vec<SymbolicBuffer>>,
 ) -> Result<Differentiated> {
-    let start = recorder.snapshot().nodes.len();
     let mut given = inputs.to_vec();
     for &position in wrt {
         let input = inputs.get(position).ok_or_else(|| no_such_input(position, inputs.len()))?;
         given[position] = leaf(input, position, &inputs[..position])?;
     }
+    let start = recorder.snapshot().nodes.len();
     let returned = function(given.clone())?;
     let latest = recorder.make_functional(start)?;
     let results: Vec<SymbolicBuffer> = returned
