@@ -439,7 +439,7 @@ fn what_has_no_gradient_is_named() {
 // Random functions.
 
 /// Ops of random functions, the second operand if that is a number, and how many operands they take.
-const OPS: [(&'static OpDef, Option<f64>, usize); 12] = [
+const OPS: [(&OpDef, Option<f64>, usize); 12] = [
     (add::DEF, None, 2),
     (mul::DEF, None, 2),
     (sub::DEF, None, 2),
@@ -477,7 +477,7 @@ impl Step {
     ) -> Result<T> {
         let (op, number, arity) = OPS[self.op];
         let first = if self.mirrored { values[self.a].flip(&[-1])? } else { values[self.a].clone() };
-        let second = number.map_or(Operand::Buffer(&values[self.b]), |number| Operand::from(number));
+        let second = number.map_or(Operand::Buffer(&values[self.b]), Operand::from);
         act(op, &[Operand::Buffer(&first), second][..arity])
     }
 }

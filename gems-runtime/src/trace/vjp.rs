@@ -152,7 +152,7 @@ where
     }
 
     fn explain(&self, inputs: &[&StridedBuffer], seeds: Option<usize>) -> Result<String> {
-        Ok(explain::explain(&*self.form(Wanted::Gradients, inputs, seeds)?.0))
+        Ok(explain::explain(&self.form(Wanted::Gradients, inputs, seeds)?.0))
     }
 
     fn cuda_sources(&self, inputs: &[&StridedBuffer], seeds: Option<usize>) -> Result<Vec<String>> {
