@@ -72,6 +72,15 @@ pub(super) struct Form {
     pub(super) kernels: Vec<Kernel>,
 }
 
+/// What a function did with inputs of one form.
+pub(super) struct Recording {
+    /// The inputs as they were described.
+    pub(super) inputs: Vec<Meta<Dim>>,
+    pub(super) guards: Guards,
+    pub(super) graph: Graph,
+    pub(super) results: Vec<View>,
+}
+
 impl<const N: usize, R, F> Compiled<N, R, F>
 where
     R: Returned,
@@ -184,16 +193,35 @@ impl Form {
         fusion: Fusion,
         function: impl FnOnce(Vec<SymbolicBuffer>) -> Result<R>,
     ) -> Result<Form> {
-        Form::trace_named(inputs, |index| format!("x{index}"), fusion, function)
+        Ok(Form::fused(Recording::new(inputs, |index| format!("x{index}"), function)?, fusion))
     }
 
-    /// The same, with names for the inputs.
-    pub(super) fn trace_named<R: Returned>(
+    /// A recording as kernels.
+    pub(super) fn fused(recording: Recording, fusion: Fusion) -> Form {
+        let Recording { inputs, guards, graph, results } = recording;
+        let kernels = fuse::kernels(&graph, &results, fusion);
+        tracing::debug!("traced {} ops into {} kernels", graph.ops().len(), kernels.len());
+        Form { inputs, guards, graph, results, kernels }
+    }
+
+    /// Runs the kernels; op by op where inputs share memory that is written.
+    pub(super) fn run(&self, values: &Values, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
+        let mut memories = Memories::new(&self.graph, values, inputs);
+        if run::inputs_are_entangled(&self.graph, inputs) {
+            run::one_by_one(&self.graph, &mut memories)?;
+        } else {
+            self.kernels.iter().try_for_each(|kernel| run::kernel(kernel, &mut memories))?;
+        }
+        self.results.iter().map(|view| memories.view(view)).collect()
+    }
+}
+impl Recording {
+    /// Runs a function on symbolic buffers like these inputs.
+    pub(super) fn new<R: Returned>(
         inputs: &[&StridedBuffer],
         name: impl Fn(usize) -> String,
-        fusion: Fusion,
         function: impl FnOnce(Vec<SymbolicBuffer>) -> Result<R>,
-    ) -> Result<Form> {
+    ) -> Result<Recording> {
         let scope = Scope::new(Policy::Guard);
         let recorder = Recorder::default();
         let mut metas = Vec::new();
@@ -217,21 +245,7 @@ impl Form {
             }
         };
         let results = returned.flatten().into_iter().map(result).collect::<Result<Vec<_>>>()?;
-        let graph = recorder.snapshot();
-        let kernels = fuse::kernels(&graph, &results, fusion);
-        tracing::debug!("traced {} ops into {} kernels", graph.ops().len(), kernels.len());
-        Ok(Form { inputs: metas, guards: scope.guards()?, graph, results, kernels })
-    }
-
-    /// Runs the kernels; op by op where inputs share memory that is written.
-    pub(super) fn run(&self, values: &Values, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
-        let mut memories = Memories::new(&self.graph, values, inputs);
-        if run::inputs_are_entangled(&self.graph, inputs) {
-            run::one_by_one(&self.graph, &mut memories)?;
-        } else {
-            self.kernels.iter().try_for_each(|kernel| run::kernel(kernel, &mut memories))?;
-        }
-        self.results.iter().map(|view| memories.view(view)).collect()
+        Ok(Recording { inputs: metas, guards: scope.guards()?, graph: recorder.snapshot(), results })
     }
 }
 

@@ -80,7 +80,7 @@ impl Graph {
     }
 
     /// Notes for memories from `start` on which step makes each: the first that writes to it.
-    pub(super) fn number_makers(&mut self, start: NodeId) {
+    fn number_makers(&mut self, start: NodeId) {
         for node in (start..self.nodes.len()).rev() {
             for result in &self.nodes[node].results {
                 self.memories[result.view.memory].origin = Origin::Result(node);

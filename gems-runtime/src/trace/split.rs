@@ -3,16 +3,17 @@
 //! The forward pass computes the results and stores what was chosen; the backward pass starts from that, the inputs and
 //! results it needs, and the gradients of the results. Both are cut from one graph.
 
-use super::compile::Form;
+use super::compile::{Form, Recording};
 use super::forms::Bind;
 use super::fuse;
-use super::graph::{Graph, MemoryId, NodeId, Origin, View};
+use super::graph::{ArgValue, Graph, Memory, MemoryId, NodeId, Origin, View};
 use super::run;
 use super::saving::{self, Choice, Saving};
 use crate::buffer::{Buffer, Meta, StridedBuffer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::op::builtin::gradient_copy;
 use crate::trace::{Dim, Fusion, Values};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The two passes of a form of inputs.
@@ -105,52 +106,53 @@ impl Saved {
     }
 }
 
-/// A function and its gradients as one traced form.
+/// A function and its gradients as one recording.
 pub(super) struct Joint {
     /// Its results are those of the function, then the gradients.
-    pub(super) form: Form,
-    pub(super) n_inputs: usize,
+    pub(super) recording: Recording,
     pub(super) n_results: usize,
+    /// The step behind the last one of the function.
     pub(super) forward_end: NodeId,
-    /// The gradients of results among the inputs, in order.
+    /// The gradients of results, in order; none where there is no gradient.
     pub(super) cotangents: Vec<Option<MemoryId>>,
 }
 
 impl Split {
     pub(super) fn new(joint: Joint, fusion: Fusion, saving: Saving) -> Split {
-        let Joint { form, n_inputs, n_results, forward_end, cotangents } = joint;
-        let (results, gradients) = form.results.split_at(n_results);
-        let choice = saving::choose(&form.graph, forward_end, n_inputs, results, gradients, saving);
+        let Joint { recording, n_results, forward_end, cotangents } = joint;
+        let Recording { inputs, guards, graph, results } = recording;
+        let (results, gradients) = results.split_at(n_results);
+        let choice = saving::choose(&graph, forward_end, inputs.len(), results, gradients, saving);
         let mut forward_results = results.to_vec();
         let mut sources = Vec::new();
         for &memory in &choice.loaded {
-            sources.push(match form.graph.memories[memory].origin {
+            sources.push(match graph.memories[memory].origin {
                 Origin::Input(i) => Source::Input(i),
                 Origin::Result(_) => {
-                    let layout = form.graph.memories[memory].meta.layout.clone();
+                    let layout = graph.memories[memory].meta.layout.clone();
                     forward_results.push(View { memory, layout });
                     Source::Result(forward_results.len() - 1)
                 }
             });
         }
-        let mut forward = form.graph.clone();
-        forward.nodes.truncate(forward_end);
-        let given: Vec<MemoryId> =
-            choice.loaded.iter().copied().chain(cotangents.iter().copied().flatten()).collect();
-        let backward = form.graph.starting_from(&given, gradients);
-        let expected =
-            |memory: &Option<MemoryId>| memory.map(|memory| form.graph.memories[memory].meta.clone());
-        let cotangents = cotangents.iter().map(expected).collect();
-        let pass = |graph: Graph, results: Vec<View>| Form {
-            inputs: form.inputs.clone(),
-            guards: form.guards.clone(),
-            kernels: fuse::kernels(&graph, &results, fusion),
-            graph,
-            results,
+        let pass = |given: &[MemoryId], results: &[View]| {
+            let (graph, results) = graph.part(given, results);
+            let inputs = graph.memories[..given.len()].iter().map(|memory| memory.meta.clone()).collect();
+            Form::fused(Recording { inputs, guards: guards.clone(), graph, results }, fusion)
         };
-        let forward = pass(forward, forward_results);
-        let backward = pass(backward, gradients.to_vec());
-        Split { forward, backward, n_results, sources, cotangents, choice }
+        let is_own = |memory: &MemoryId| matches!(graph.memories[*memory].origin, Origin::Input(i) if i < inputs.len());
+        let own: Vec<MemoryId> = (0..graph.memories.len()).filter(is_own).collect();
+        let read: Vec<MemoryId> =
+            choice.loaded.iter().copied().chain(cotangents.iter().copied().flatten()).collect();
+        let expected = |memory: &Option<MemoryId>| memory.map(|memory| graph.memories[memory].meta.clone());
+        Split {
+            forward: pass(&own, &forward_results),
+            backward: pass(&read, gradients),
+            n_results,
+            sources,
+            cotangents: cotangents.iter().map(expected).collect(),
+            choice,
+        }
     }
 
     /// The results of the function, and what the backward pass needs.
@@ -177,16 +179,38 @@ impl Bind for Split {
 }
 
 impl Graph {
-    /// The steps that compute these views from these memories, which become the inputs.
-    fn starting_from(&self, given: &[MemoryId], views: &[View]) -> Graph {
-        let mut graph = self.clone();
-        graph.nodes.retain(|op| !op.writes().any(|view| given.contains(&view.memory)));
+    /// The steps that compute some views from some memories, which become the inputs, and those views in it.
+    fn part(&self, given: &[MemoryId], views: &[View]) -> (Graph, Vec<View>) {
+        let mut whole = self.clone();
+        whole.nodes.retain(|op| !op.writes().any(|view| given.contains(&view.memory)));
+        let mut part = Graph::default();
+        let mut renamed = BTreeMap::new();
+        let mut add = |part: &mut Graph, memory: MemoryId, origin: Origin| {
+            *renamed.entry(memory).or_insert_with(|| {
+                part.memories.push(Memory { origin, ..self.memories[memory].clone() });
+                part.memories.len() - 1
+            })
+        };
         for (position, &memory) in given.iter().enumerate() {
-            graph.memories[memory].origin = Origin::Input(position);
+            add(&mut part, memory, Origin::Input(position));
         }
-        let live = fuse::live_ops(&graph, views);
-        graph.nodes = live.iter().map(|&node| graph.nodes[node].clone()).collect();
-        graph.number_makers(0);
-        graph
+        for node in fuse::live_ops(&whole, views) {
+            let mut op = whole.nodes[node].clone();
+            let place = part.nodes.len();
+            let read = op.args.iter_mut().filter_map(|arg| match &mut arg.value {
+                ArgValue::View(view) => Some(view),
+                ArgValue::Number(_) => None,
+            });
+            for view in read.chain(op.results.iter_mut().map(|result| &mut result.view)) {
+                view.memory = add(&mut part, view.memory, Origin::Result(place));
+            }
+            part.nodes.push(op);
+        }
+        let views = views.iter().map(|view| View {
+            memory: add(&mut part, view.memory, Origin::Result(0)),
+            layout: view.layout.clone(),
+        });
+        let views = views.collect();
+        (part, views)
     }
 }

@@ -3,7 +3,7 @@
 //! [`vjp`] takes the gradients of a function's results, [`grad`] stands for ones. Forward and backward are one graph, so
 //! they fuse as any other ops do; [`Vjp::forward`] and [`Vjp::backward`] cut it in two.
 
-use super::compile::Form;
+use super::compile::{Form, Recording};
 use super::explain;
 use super::forms::Forms;
 use super::record::{Recorder, Traced};
@@ -123,7 +123,7 @@ where
     ) -> Result<(std::sync::Arc<Form>, crate::trace::Values)> {
         let forms = if wanted == Wanted::All { &self.all } else { &self.gradients };
         forms.get(inputs, || {
-            Form::trace_named(inputs, name::<N>, self.fusion, |mut all| {
+            let recording = Recording::new(inputs, name::<N>, |mut all| {
                 let given = all.split_off(N);
                 let seed = |results: &[SymbolicBuffer]| match seeds {
                     Some(_) => Ok(given),
@@ -135,7 +135,8 @@ where
                 }
                 results.extend(gradients);
                 Ok(results)
-            })
+            })?;
+            Ok(Form::fused(recording, self.fusion))
         })
     }
 
@@ -283,7 +284,7 @@ where
     /// Traces both passes.
     fn split(&self, inputs: &[&StridedBuffer]) -> Result<Split> {
         let (mut n_results, mut forward_end, mut cotangents) = (0, 0, Vec::new());
-        let form = Form::trace_named(inputs, name::<N>, self.reverse.fusion, |inputs| {
+        let recording = Recording::new(inputs, name::<N>, |inputs| {
             let recorder = inputs
                 .first()
                 .and_then(SymbolicBuffer::traced)
@@ -305,7 +306,7 @@ where
             results.extend(gradients);
             Ok(results)
         })?;
-        let joint = Joint { form, n_inputs: N, n_results, forward_end, cotangents };
+        let joint = Joint { recording, n_results, forward_end, cotangents };
         Ok(Split::new(joint, self.reverse.fusion, self.saving))
     }
 
