@@ -6,6 +6,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod fused;
+mod partial;
 mod prepared;
 mod ready;
 mod reduce;
@@ -14,6 +15,7 @@ mod transfer;
 #[cfg(feature = "cuda")]
 pub use cuda::copy_to_memory;
 pub(crate) use fused::{Fused, plan_fused, run_fused};
+pub(crate) use partial::call_some;
 pub use prepared::Prepared;
 pub(crate) use reduce::sum_into;
 pub use reduce::{SumBackEnd, SumCall, sum_to, sum_to_on};

@@ -118,8 +118,19 @@ fn unnamed<B: Buffer>(
         }
         None => &[],
     };
+    let with_gradient = |operand: &Operand<'_, B>| match operand {
+        Operand::Buffer(buffer) if buffer.meta().dtype.category() >= Category::Float => true,
+        Operand::Buffer(_) | Operand::Scalar(_) => false,
+    };
     let results = match def.backward {
         Some(backward) => {
+            let is_wanted = |output: usize| {
+                let mut gradients = operands.iter().zip(def.gradients);
+                gradients.any(|(operand, gradient)| {
+                    *gradient == Gradient::Output(output) && with_gradient(operand)
+                })
+            };
+            let wanted: SmallVec<[bool; 8]> = (0..backward.outputs.len()).map(is_wanted).collect();
             let missing = || Error::new(ErrorKind::Value, "a result is missing; give all of them, or none");
             let arguments = def
                 .sources
@@ -135,17 +146,20 @@ fn unnamed<B: Buffer>(
                     }
                 })
                 .collect::<Result<SmallVec<[_; 8]>>>()?;
-            B::run(backward, &arguments, None)?
+            B::run_some(backward, &arguments, &wanted)?
         }
         None => SmallVec::new(),
     };
     let gradient = |(operand, gradient): (&Operand<'_, B>, &Gradient)| {
         let Operand::Buffer(buffer) = operand else { return Ok(None) };
         match gradient {
-            _ if buffer.meta().dtype.category() < Category::Float => Ok(None),
+            _ if !with_gradient(operand) => Ok(None),
             Gradient::None => Ok(None),
             Gradient::Zero => buffer.zeros_like().map(Some),
-            Gradient::Output(i) => results.get(*i).map(|result| like_operand(result, buffer)).transpose(),
+            Gradient::Output(i) => {
+                let result = results.get(*i).and_then(Option::as_ref);
+                result.map(|result| like_operand(result, buffer)).transpose()
+            }
         }
     };
     operands.iter().zip(def.gradients).map(gradient).collect()

@@ -9,7 +9,7 @@ use crate::plan::{Inference, Source};
 use crate::trace::Dim;
 use crate::trace::functional::Latest;
 use crate::trace::graph::{
-    self, ArgValue, Graph, Memory, MemoryId, NodeId, Op, OpArg, OpResult, Origin, View, Work,
+    ArgValue, Graph, Memory, MemoryId, NodeId, Op, OpArg, OpResult, Origin, View, Work,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -92,7 +92,7 @@ impl Recorder {
                     return Err(Error::new(ErrorKind::Value, message).in_op(op.name));
                 }
             };
-            args.push(OpArg { value, chain: graph::chain(input.source, input.lane) });
+            args.push(OpArg { value, chain: input.chain() });
         }
         let mut graph = self.graph();
         let node = graph.nodes.len();
