@@ -1,6 +1,5 @@
 //! Derivatives: conventions at kinks, dead branches, broadcasting, the derived text. Slopes have a file of their own.
 #![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
-#![expect(clippy::cast_possible_truncation, reason = "the numbers are small")]
 
 use gems_ops::REGISTRY;
 use gems_ops::prelude::*;
