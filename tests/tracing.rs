@@ -159,6 +159,18 @@ fn dear_results_are_stored_before_they_are_broadcast() {
 }
 
 #[test]
+fn a_result_that_is_read_in_two_orders_is_stored() {
+    let f = compile(|[x, y]: [SymbolicBuffer; 2]| {
+        let difference = sub(&x, &y)?;
+        mul(&difference.flip(&[0])?, &difference)
+    });
+    let mut values = Random::new(7);
+    let (x, y) = (random(&mut values, DType::F32, &[5]), random(&mut values, DType::F32, &[5]));
+    let difference = sub(&x, &y).unwrap();
+    same(&mul(&difference.flip(&[0]).unwrap(), &difference).unwrap(), &f.call([&x, &y]).unwrap());
+}
+
+#[test]
 fn writing_in_place_shows_in_the_input_and_in_later_reads() {
     let body = |x: &mut StridedBuffer, y: &StridedBuffer| {
         add::inplace(x, y)?;

@@ -18,7 +18,7 @@ pub fn relu<T: Real>(input: T) -> T {
 /// x moved into [0, 6]; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.relu6`.
-#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad(backward = crate::slope::of_relu6))]
+#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad(backward = crate::slope::of_relu6, order = 2))]
 pub fn relu6<T: Real>(input: T) -> T {
     clamp::scalar(input, 0 as T, 6 as T)
 }
@@ -28,7 +28,7 @@ pub fn relu6<T: Real>(input: T) -> T {
 /// Matches `torch.nn.functional.hardtanh`.
 #[pointwise_dynamic(
     promote = default(input), dtypes(int, float), numbers = saturate, vote(input), check = bounds_in_order,
-    grad(wrt(input), backward = crate::slope::of_number_clamp)
+    grad(wrt(input), backward = crate::slope::of_number_clamp, order = 2)
 )]
 pub fn hardtanh<T: Real>(input: T, min_val: T, max_val: T) -> T {
     clamp::scalar(input, min_val, max_val)
@@ -37,7 +37,7 @@ pub fn hardtanh<T: Real>(input: T, min_val: T, max_val: T) -> T {
 /// x above the threshold, else `value`; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.threshold`.
-#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad)]
+#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad(order = 2))]
 pub fn threshold<T: Real>(input: T, #[param] threshold: T, #[param] value: T) -> T {
     if input <= threshold { value } else { input }
 }
@@ -54,7 +54,7 @@ pub fn leaky_relu<T: Float>(input: T, #[param] negative_slope: T) -> T {
 ///
 /// The formula of [`prelu`], for operands that broadcast already. Matches `aten::_prelu_kernel`.
 #[doc(alias = "_prelu_kernel")]
-#[pointwise_dynamic(promote = default(input, weight), grad)]
+#[pointwise_dynamic(promote = default(input, weight), grad(order = 2))]
 pub fn prelu_kernel<T: Float>(input: T, weight: T) -> T {
     if input > 0 { input } else { weight * input }
 }
@@ -120,7 +120,7 @@ fn alpha_is_not_zero(arguments: &[Seen], _: DType) -> Result<()> {
 /// x where it is positive, else alpha·(exp(x/alpha) − 1).
 ///
 /// Matches `torch.nn.functional.celu`.
-#[pointwise_dynamic(promote = default(input), check = alpha_is_not_zero, grad)]
+#[pointwise_dynamic(promote = default(input), check = alpha_is_not_zero, grad(order = 2))]
 pub fn celu<T: Float>(input: T, #[param] alpha: T) -> T {
     if input > 0 { input } else { alpha * (input / alpha).exp_m1() }
 }
@@ -128,7 +128,7 @@ pub fn celu<T: Float>(input: T, #[param] alpha: T) -> T {
 /// [`elu`] with the scales that keep mean 0 and variance 1.
 ///
 /// Matches `torch.nn.functional.selu`.
-#[pointwise_dynamic(promote = default(input), grad)]
+#[pointwise_dynamic(promote = default(input), grad(order = 2))]
 pub fn selu<T: Float>(input: T) -> T {
     elu::scalar(input, 1.6732632423543772, 1.0507009873554805, 1.0)
 }
@@ -173,7 +173,7 @@ pub fn silu<T: Float>(input: T) -> T {
     if input < 0 { if decay == 0 { -0.0 } else { input * decay / (1 + decay) } } else { input / (1 + decay) }
 }
 
-#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "silu")]
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "silu", grad)]
 fn silu_complex<T: Analytic>(input: T) -> T {
     input * sigmoid_complex::scalar(input)
 }
@@ -207,7 +207,7 @@ pub fn softplus<T: Float>(input: T, #[param] beta: T, #[param] threshold: T) -> 
 /// x/(1 + |x|); ±∞ → ±1. Integers become floats first.
 ///
 /// Matches `torch.nn.functional.softsign`, but for ±∞ (NaN there).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float), complex = softsign_complex, grad(backward = crate::slope::of_softsign))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float), complex = softsign_complex, grad(backward = crate::slope::of_softsign, order = 2))]
 pub fn softsign<T: Float>(input: T) -> T {
     if input.is_infinite() { (1.0).copysign(input) } else { input / (1 + input.abs()) }
 }
@@ -244,12 +244,12 @@ fn tanh_gap<T: Float>(x: T) -> T {
 /// x − tanh x, accurate near 0. Integers become floats first.
 ///
 /// Matches `torch.nn.functional.tanhshrink`, which cancels near 0.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float), complex = tanhshrink_complex, grad(backward = crate::slope::of_tanhshrink))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float), complex = tanhshrink_complex, grad(backward = crate::slope::of_tanhshrink, order = 2))]
 pub fn tanhshrink<T: Float>(input: T) -> T {
     if input.abs() < 1 { tanh_gap(input) / input.cosh() } else { input - input.tanh() }
 }
 
-#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "tanhshrink")]
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "tanhshrink", grad)]
 fn tanhshrink_complex<T: Analytic>(input: T) -> T {
     input - input.tanh()
 }
@@ -259,7 +259,7 @@ fn tanhshrink_complex<T: Analytic>(input: T) -> T {
 /// Matches `torch.nn.functional.softshrink`.
 #[pointwise_dynamic(
     promote = default(input), check = last_is_not_negative,
-    grad(backward = crate::slope::of_shrink)
+    grad(backward = crate::slope::of_shrink, order = 2)
 )]
 pub fn softshrink<T: Float>(input: T, #[param] lambd: T) -> T {
     if input > lambd {
@@ -275,7 +275,7 @@ pub fn softshrink<T: Float>(input: T, #[param] lambd: T) -> T {
 /// 0 for −λ ≤ x ≤ λ, else x; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.hardshrink`.
-#[pointwise_dynamic(promote = default(input), grad(backward = crate::slope::of_shrink))]
+#[pointwise_dynamic(promote = default(input), grad(backward = crate::slope::of_shrink, order = 2))]
 pub fn hardshrink<T: Float>(input: T, #[param] lambd: T) -> T {
     if -lambd <= input && input <= lambd { 0 } else { input }
 }
@@ -283,7 +283,7 @@ pub fn hardshrink<T: Float>(input: T, #[param] lambd: T) -> T {
 /// x + 3 moved into [0, 6], by 6; NaN stays NaN.
 ///
 /// Matches `torch.nn.functional.hardsigmoid`.
-#[pointwise_dynamic(promote = default(input), grad(backward = hardsigmoid_backward::scalar))]
+#[pointwise_dynamic(promote = default(input), grad(backward = hardsigmoid_backward::scalar, order = 2))]
 pub fn hardsigmoid<T: Float>(input: T) -> T {
     relu6::scalar(input + 3) / 6
 }
@@ -291,7 +291,7 @@ pub fn hardsigmoid<T: Float>(input: T) -> T {
 /// x times [`hardsigmoid`]; −0 for x ≤ −3, −∞ too.
 ///
 /// Matches `torch.nn.functional.hardswish`, but for −∞ (NaN there).
-#[pointwise_dynamic(promote = default(input), grad(backward = hardswish_backward::scalar))]
+#[pointwise_dynamic(promote = default(input), grad(backward = hardswish_backward::scalar, order = 2))]
 pub fn hardswish<T: Float>(input: T) -> T {
     if input <= -3 { -0.0 } else { input * relu6::scalar(input + 3) / 6 }
 }
@@ -300,7 +300,7 @@ pub fn hardswish<T: Float>(input: T) -> T {
 ///
 /// Matches `torch.nn.functional.logsigmoid`.
 #[doc(alias = "logsigmoid")]
-#[pointwise_dynamic(promote = default(input), grad(backward = log_sigmoid_backward::scalar))]
+#[pointwise_dynamic(promote = default(input), grad(backward = log_sigmoid_backward::scalar, order = 2))]
 pub fn log_sigmoid<T: Float>(input: T) -> T {
     input.minimum(0) - (-input.abs()).exp().ln_1p()
 }

@@ -9,7 +9,7 @@ use gems_runtime::op::{Operand, Seen};
 /// x + y. Integers wrap; bool: or.
 ///
 /// Matches `torch.add` without `alpha`.
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn add<T: Number>(input: T, other: T) -> T {
     input + other
 }
@@ -21,7 +21,7 @@ pub fn add<T: Number>(input: T, other: T) -> T {
 /// Matches `torch.add(…, alpha=…)`, which fuses the product on some machines.
 #[pointwise_dynamic(
     promote = default(input, other), dtypes(bool, int, float, complex), check = bool_factor_for_bool,
-    grad
+    grad(order = 2)
 )]
 pub fn add_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     input + alpha * other
@@ -31,7 +31,7 @@ pub fn add_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
 ///
 /// Matches `torch.sub` without `alpha`.
 #[doc(alias = "subtract")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float, complex), check = no_bool, grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float, complex), check = no_bool, grad(order = 2))]
 pub fn sub<T: Number>(input: T, other: T) -> T {
     input - other
 }
@@ -40,7 +40,7 @@ pub fn sub<T: Number>(input: T, other: T) -> T {
 ///
 /// Matches `torch.sub(…, alpha=…)`.
 #[pointwise_dynamic(
-    promote = default(input, other), dtypes(int, float, complex), check = no_bool_at_all, grad
+    promote = default(input, other), dtypes(int, float, complex), check = no_bool_at_all, grad(order = 2)
 )]
 pub fn sub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     input - alpha * other
@@ -51,7 +51,7 @@ pub fn sub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
 /// Matches `torch.rsub` without `alpha`.
 #[doc(alias = "__rsub__")]
 #[pointwise_dynamic(
-    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = no_bool, grad
+    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = no_bool, grad(order = 2)
 )]
 pub fn rsub<T: Number>(input: T, other: T) -> T {
     other - input
@@ -61,7 +61,7 @@ pub fn rsub<T: Number>(input: T, other: T) -> T {
 ///
 /// Matches `torch.rsub(…, alpha=…)`.
 #[pointwise_dynamic(
-    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = no_bool_at_all, grad
+    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = no_bool_at_all, grad(order = 2)
 )]
 pub fn rsub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     other - alpha * input
@@ -128,12 +128,12 @@ pub fn remainder<T: Real>(input: T, other: T) -> T {
 ///
 /// Matches `torch.neg`.
 #[doc(alias = "negative")]
-#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float), complex = neg_complex, grad)]
+#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float), complex = neg_complex, grad(order = 2))]
 pub fn neg<T: Bits>(input: T) -> T {
     input.neg()
 }
 
-#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "neg")]
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "neg", grad)]
 fn neg_complex<T: Number>(input: T) -> T {
     -input
 }
@@ -141,7 +141,7 @@ fn neg_complex<T: Number>(input: T) -> T {
 /// A copy of x.
 ///
 /// Matches `torch.positive`, which returns x itself; bool is refused as there.
-#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float, complex), grad)]
+#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float, complex), grad(order = 2))]
 pub fn positive<T: Element>(input: T) -> T {
     input
 }
@@ -152,7 +152,7 @@ pub fn positive<T: Element>(input: T) -> T {
 ///
 /// Matches `torch.abs`.
 #[doc(alias = "absolute")]
-#[pointwise_dynamic(promote = complex_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = complex_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn abs<T: Number>(input: T) -> T::Real {
     input.abs()
 }
@@ -237,7 +237,7 @@ pub fn addcdiv<T: Analytic>(input: T, tensor1: T, tensor2: T, #[param] value: T)
 }
 
 /// x·a + b with one rounding.
-#[pointwise_dynamic(promote = default(input, a, b), grad)]
+#[pointwise_dynamic(promote = default(input, a, b), grad(order = 2))]
 pub fn mul_add<T: Float>(input: T, a: T, b: T) -> T {
     input.mul_add(a, b)
 }
@@ -257,7 +257,7 @@ pub fn add_relu<T: Real>(input: T, other: T, #[param] alpha: T) -> T {
 /// x + weight·(end − x), exact at weight 0 and 1: beyond ½ it is counted from the end.
 ///
 /// Matches `torch.lerp`; dtypes promote here.
-#[pointwise_dynamic(promote = default(input, end, weight), dtypes(float, complex), vote(input, end), grad)]
+#[pointwise_dynamic(promote = default(input, end, weight), dtypes(float, complex), vote(input, end), grad(order = 2))]
 pub fn lerp<T: Analytic>(input: T, end: T, weight: T) -> T {
     let span = end - input;
     if 2 * weight.abs() < 1 { input + weight * span } else { end - span * (1 - weight) }
@@ -297,7 +297,7 @@ pub fn addr<B: Buffer>(
 /// √(x² + y²) without overflow or underflow; ∞ if either is infinite, whatever the other is.
 ///
 /// Matches `torch.hypot`.
-#[pointwise_dynamic(promote = default(input, other), grad)]
+#[pointwise_dynamic(promote = default(input, other), grad(order = 2))]
 pub fn hypot<T: Float>(input: T, other: T) -> T {
     input.hypot(other)
 }
@@ -336,7 +336,7 @@ pub fn lcm<T: Int>(input: T, other: T) -> T {
 ///
 /// Integers become floats first. Matches `torch.ldexp`, which overflows on the way.
 #[pointwise_dynamic(
-    promote = int_to_float(input, other), dtypes(bool, int, float), complex = ldexp_complex, grad(backward = crate::slope::of_ldexp)
+    promote = int_to_float(input, other), dtypes(bool, int, float), complex = ldexp_complex, grad(backward = crate::slope::of_ldexp, order = 2)
 )]
 pub fn ldexp<T: Float>(input: T, other: T) -> T {
     let whole = other.is_finite() && other == other.trunc();

@@ -8,7 +8,7 @@ use gems_runtime::layout::Layout;
 /// The real part; a real number itself.
 ///
 /// Matches the values of `torch.real`, which is a view: [`real_view`].
-#[pointwise_dynamic(promote = complex_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = complex_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn real<T: Number>(input: T) -> T::Real {
     input.re()
 }
@@ -16,7 +16,7 @@ pub fn real<T: Number>(input: T) -> T::Real {
 /// The imaginary part of a complex number.
 ///
 /// Matches the values of `torch.imag`, which is a view: [`imag_view`].
-#[pointwise_dynamic(promote = complex_to_float(input), dtypes(complex), grad)]
+#[pointwise_dynamic(promote = complex_to_float(input), dtypes(complex), grad(order = 2))]
 pub fn imag<T: Number>(input: T) -> T::Real {
     input.im()
 }
@@ -24,7 +24,7 @@ pub fn imag<T: Number>(input: T) -> T::Real {
 /// The complex conjugate; a real number itself.
 ///
 /// Matches `torch.conj_physical`.
-#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn conj_physical<T: Number>(input: T) -> T {
     input.conj()
 }
@@ -43,7 +43,7 @@ pub fn angle<T: Analytic>(input: T) -> T::Real {
 /// The complex number with these parts.
 ///
 /// f16 gives c32, f64 gives c128, bf16 and f32 give c64. Matches `torch.complex`; dtypes promote here.
-#[pointwise_dynamic(promote = default(real, imag), dtypes(f16, bf16, f32, f64), grad)]
+#[pointwise_dynamic(promote = default(real, imag), dtypes(f16, bf16, f32, f64), grad(order = 2))]
 pub fn complex<T: Float>(real: T, imag: T) -> T::Complex {
     real.to_complex(imag)
 }

@@ -13,7 +13,7 @@ use gems_runtime::op::{Operand, Seen};
 /// Matches `torch.clone` and `torch.Tensor.copy_`.
 #[doc(alias = "clone")]
 #[doc(alias = "to")]
-#[pointwise_dynamic(promote = no_opmath(input), casts = freely, grad)]
+#[pointwise_dynamic(promote = no_opmath(input), casts = freely, grad(order = 2))]
 pub fn copy<T: Element>(input: T) -> T {
     input
 }
@@ -83,7 +83,7 @@ pub fn full_like<B: Buffer>(input: &B, fill_value: impl Into<Scalar>, dtype: Opt
 /// The condition is bool or u8 and does not promote. Matches `torch.where`.
 #[pointwise_dynamic(
     name = "where", promote = no_opmath(input, other), accepts(condition = bool | u8),
-    grad
+    grad(order = 2)
 )]
 pub fn where_<T: Element>(condition: bool, input: T, other: T) -> T {
     if condition { input } else { other }
@@ -92,7 +92,7 @@ pub fn where_<T: Element>(condition: bool, input: T, other: T) -> T {
 /// `value` where the mask is true, else x; a number must fit the dtype of `input`, a buffer must have no axes.
 ///
 /// Matches `torch.masked_fill`.
-#[pointwise_dynamic(promote = no_opmath(input), check = last_is_one_value, accepts(mask = bool), vote(input, mask), grad)]
+#[pointwise_dynamic(promote = no_opmath(input), check = last_is_one_value, accepts(mask = bool), vote(input, mask), grad(order = 2))]
 pub fn masked_fill<T: Element>(input: T, mask: bool, value: T) -> T {
     if mask { value } else { input }
 }
@@ -102,7 +102,7 @@ pub fn masked_fill<T: Element>(input: T, mask: bool, value: T) -> T {
 /// Matches `torch._masked_scale`, which multiplies with the mask.
 #[doc(alias = "_masked_scale")]
 #[doc(alias = "native_dropout_backward")]
-#[pointwise_dynamic(promote = default(input), accepts(mask = bool | u8), grad)]
+#[pointwise_dynamic(promote = default(input), accepts(mask = bool | u8), grad(order = 2))]
 pub fn masked_scale<T: Float>(input: T, mask: bool, #[param] scale: T) -> T {
     if mask { input * scale } else { 0 }
 }
@@ -110,7 +110,7 @@ pub fn masked_scale<T: Float>(input: T, mask: bool, #[param] scale: T) -> T {
 /// `nan` for NaN, `posinf` for ∞, `neginf` for −∞, else x.
 ///
 /// The formula of [`nan_to_num`], with all numbers given.
-#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float), grad)]
+#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float), grad(order = 2))]
 pub fn nan_to_num_kernel<T: Real>(input: T, #[param] nan: T, #[param] posinf: T, #[param] neginf: T) -> T {
     if input.is_nan() {
         nan
@@ -303,7 +303,7 @@ pub fn saturate_weight_to_fp16<T: Float>(weight: T) -> T {
 /// The gradient of [`fake_quantize_per_tensor_affine`]: dz where no bound was met.
 ///
 /// Matches `aten::fake_quantize_per_tensor_affine_cachemask_backward`.
-#[pointwise_dynamic(promote = default(grad_output), accepts(mask = bool))]
+#[pointwise_dynamic(promote = default(grad_output), accepts(mask = bool), grad)]
 pub fn fake_quantize_per_tensor_affine_cachemask_backward<T: Float>(grad_output: T, mask: bool) -> T {
     if mask { grad_output } else { 0 }
 }

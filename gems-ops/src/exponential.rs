@@ -64,7 +64,7 @@ pub fn log1p<T: Analytic>(input: T) -> T {
 /// ln(eˣ + eʸ) without overflow; equal infinities stay.
 ///
 /// Matches `torch.logaddexp`.
-#[pointwise_dynamic(promote = default(input, other), complex = logaddexp_complex, grad(backward = crate::slope::of_logaddexp))]
+#[pointwise_dynamic(promote = default(input, other), complex = logaddexp_complex, grad(backward = crate::slope::of_logaddexp, order = 2))]
 pub fn logaddexp<T: Float>(input: T, other: T) -> T {
     if input == other {
         input + T::LN_2
@@ -83,7 +83,7 @@ fn logaddexp_complex<T: Analytic>(input: T, other: T) -> T {
 /// log₂(2ˣ + 2ʸ) without overflow; equal infinities stay.
 ///
 /// Matches `torch.logaddexp2`.
-#[pointwise_dynamic(promote = default(input, other), grad(backward = crate::slope::of_logaddexp2))]
+#[pointwise_dynamic(promote = default(input, other), grad(backward = crate::slope::of_logaddexp2, order = 2))]
 pub fn logaddexp2<T: Float>(input: T, other: T) -> T {
     if input == other {
         input + 1
@@ -98,7 +98,7 @@ pub fn logaddexp2<T: Float>(input: T, other: T) -> T {
 #[doc(alias = "special_xlogy")]
 #[pointwise_dynamic(
     promote = int_to_float(input, other), dtypes(bool, int, float),
-    grad(backward = crate::slope::of_xlogy)
+    grad(backward = crate::slope::of_xlogy, order = 2)
 )]
 pub fn xlogy<T: Float>(input: T, other: T) -> T {
     if input == 0 && !other.is_nan() { 0 } else { input * other.ln() }
@@ -109,7 +109,7 @@ pub fn xlogy<T: Float>(input: T, other: T) -> T {
 /// Matches `torch.special.xlog1py`.
 #[pointwise_dynamic(
     promote = int_to_float(input, other), dtypes(bool, int, float),
-    grad(backward = crate::slope::of_xlog1py)
+    grad(backward = crate::slope::of_xlog1py, order = 2)
 )]
 pub fn special_xlog1py<T: Float>(input: T, other: T) -> T {
     if input == 0 && !other.is_nan() { 0 } else { input * other.ln_1p() }
@@ -120,7 +120,7 @@ pub fn special_xlog1py<T: Float>(input: T, other: T) -> T {
 /// Matches `torch.special.entr`.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = crate::slope::of_entr)
+    grad(backward = crate::slope::of_entr, order = 2)
 )]
 pub fn special_entr<T: Float>(input: T) -> T {
     if input == 0 {
@@ -138,7 +138,7 @@ pub fn special_entr<T: Float>(input: T) -> T {
 #[doc(alias = "special_logit")]
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = logit_backward::scalar)
+    grad(backward = logit_backward::scalar, order = 2)
 )]
 pub fn logit<T: Float>(input: T) -> T {
     if (input - 0.5).abs() < 0.25 { 2 * (2 * input - 1).atanh() } else { input.ln() - (-input).ln_1p() }
@@ -149,7 +149,7 @@ pub fn logit<T: Float>(input: T) -> T {
 /// Matches `torch.logit(…, eps=…)`.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = logit_eps_backward::scalar)
+    grad(backward = logit_eps_backward::scalar, order = 2)
 )]
 pub fn logit_eps<T: Float>(input: T, #[param] eps: T) -> T {
     let bounded = if input < eps {
@@ -172,7 +172,7 @@ pub fn sigmoid<T: Float>(input: T) -> T {
     if input < 0 { decay / (1 + decay) } else { 1 / (1 + decay) }
 }
 
-#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sigmoid")]
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sigmoid", grad)]
 pub(crate) fn sigmoid_complex<T: Analytic>(input: T) -> T {
     let is_left = input.re() < 0;
     let decay = (if is_left { input } else { -input }).exp();
@@ -184,7 +184,7 @@ pub(crate) fn sigmoid_complex<T: Analytic>(input: T) -> T {
 /// dz · y(1 − y): the gradient of [`sigmoid`] from its result.
 ///
 /// Matches `aten::sigmoid_backward`.
-#[pointwise_dynamic(promote = default(grad_output, output))]
+#[pointwise_dynamic(promote = default(grad_output, output), grad)]
 pub fn sigmoid_backward<T: Float>(grad_output: T, output: T) -> T {
     grad_output * ((1 - output) * output)
 }
@@ -192,7 +192,7 @@ pub fn sigmoid_backward<T: Float>(grad_output: T, output: T) -> T {
 /// dz / (x(1 − x)): the gradient of [`logit`]; NaN outside [0, 1].
 ///
 /// Matches `aten::logit_backward` without `eps`.
-#[pointwise_dynamic(promote = default(grad_output, input))]
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn logit_backward<T: Float>(grad_output: T, input: T) -> T {
     if input < 0 || input > 1 {
         T::NAN
@@ -206,7 +206,7 @@ pub fn logit_backward<T: Float>(grad_output: T, input: T) -> T {
 /// dz / (x(1 − x)), or 0 outside [eps, 1 − eps]: the gradient of [`logit_eps`].
 ///
 /// Matches `aten::logit_backward`.
-#[pointwise_dynamic(promote = default(grad_output, input))]
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn logit_eps_backward<T: Float>(grad_output: T, input: T, #[param] eps: T) -> T {
     if input < eps || input > 1 - eps { 0 } else { grad_output / (input * (1 - input)) }
 }

@@ -6,7 +6,7 @@ use crate::prelude::*;
 ///
 /// Matches `torch.maximum` but for the zeros, of which PyTorch keeps the first.
 #[doc(alias = "max")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad(order = 2))]
 pub fn maximum<T: Real>(input: T, other: T) -> T {
     input.maximum(other)
 }
@@ -15,7 +15,7 @@ pub fn maximum<T: Real>(input: T, other: T) -> T {
 ///
 /// Matches `torch.minimum` but for the zeros, of which PyTorch keeps the first.
 #[doc(alias = "min")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad(order = 2))]
 pub fn minimum<T: Real>(input: T, other: T) -> T {
     input.minimum(other)
 }
@@ -23,7 +23,7 @@ pub fn minimum<T: Real>(input: T, other: T) -> T {
 /// The greater value; the other one if one is NaN; +0 is greater than −0.
 ///
 /// Matches `torch.fmax` but for the zeros.
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad(order = 2))]
 pub fn fmax<T: Real>(input: T, other: T) -> T {
     input.max(other)
 }
@@ -31,7 +31,7 @@ pub fn fmax<T: Real>(input: T, other: T) -> T {
 /// The lesser value; the other one if one is NaN; −0 is less than +0.
 ///
 /// Matches `torch.fmin` but for the zeros.
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad(order = 2))]
 pub fn fmin<T: Real>(input: T, other: T) -> T {
     input.min(other)
 }
@@ -44,7 +44,7 @@ pub fn fmin<T: Real>(input: T, other: T) -> T {
 #[doc(alias = "clip")]
 #[pointwise_dynamic(
     promote = default(input, min, max), dtypes(bool, int, float), numbers = saturate, vote(input),
-    grad(backward = crate::slope::of_clamp, numbers = crate::slope::of_number_clamp)
+    grad(backward = crate::slope::of_clamp, numbers = crate::slope::of_number_clamp, order = 2)
 )]
 pub fn clamp<T: Real>(input: T, min: T, max: T) -> T {
     let raised = if input < min || min.is_nan() { min } else { input };
@@ -56,7 +56,7 @@ pub fn clamp<T: Real>(input: T, min: T, max: T) -> T {
 /// Matches `torch.clamp_min`.
 #[pointwise_dynamic(
     promote = default(input, min), dtypes(bool, int, float), numbers = saturate, vote(input),
-    grad(backward = crate::slope::of_clamp_min, numbers = crate::slope::of_number_clamp_min)
+    grad(backward = crate::slope::of_clamp_min, numbers = crate::slope::of_number_clamp_min, order = 2)
 )]
 pub fn clamp_min<T: Real>(input: T, min: T) -> T {
     if input < min || min.is_nan() { min } else { input }
@@ -67,7 +67,7 @@ pub fn clamp_min<T: Real>(input: T, min: T) -> T {
 /// Matches `torch.clamp_max`.
 #[pointwise_dynamic(
     promote = default(input, max), dtypes(bool, int, float), numbers = saturate, vote(input),
-    grad(backward = crate::slope::of_clamp_max, numbers = crate::slope::of_number_clamp_max)
+    grad(backward = crate::slope::of_clamp_max, numbers = crate::slope::of_number_clamp_max, order = 2)
 )]
 pub fn clamp_max<T: Real>(input: T, max: T) -> T {
     if input > max || max.is_nan() { max } else { input }

@@ -39,7 +39,7 @@ pub fn gelu_tanh_and_mul<T: Float>(x: T, y: T) -> T {
 }
 
 /// relu(x)·y; NaN in x stays.
-#[pointwise_dynamic(promote = default(x, y), grad)]
+#[pointwise_dynamic(promote = default(x, y), grad(order = 2))]
 pub fn relu_and_mul<T: Float>(x: T, y: T) -> T {
     relu::scalar(x) * y
 }
@@ -49,7 +49,7 @@ pub fn relu_and_mul<T: Float>(x: T, y: T) -> T {
 /// Matches FlagGems' `silu_and_mul_with_clamp`.
 #[pointwise_dynamic(
     promote = default(x, y), check = last_is_not_negative,
-    grad(backward = silu_and_mul_with_clamp_backward::scalar)
+    grad(backward = silu_and_mul_with_clamp_backward::scalar, order = 2)
 )]
 pub fn silu_and_mul_with_clamp<T: Float>(x: T, y: T, #[param] limit: T) -> T {
     silu::scalar(clamp_max::scalar(x, limit)) * clamp::scalar(y, -limit, limit)
@@ -179,7 +179,7 @@ pub(crate) fn halves<B: Buffer>(input: &B, axis: isize, op: &str) -> Result<(B, 
 /// The gradients of [`gelu_and_mul`] for x and y: (dz·y·gelu′(x), dz·gelu(x)).
 ///
 /// gelu′ = Φ(x) + x·φ(x), with the limits 0 and 1 at ∓∞. Matches FlagGems' `gelu_and_mul` backward.
-#[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy))]
+#[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy), grad)]
 pub fn gelu_and_mul_backward<T: Float>(grad_output: T, x: T, y: T) -> (T, T) {
     let cdf = 0.5 * (-x * T::FRAC_1_SQRT_2).erfc();
     let density = 0.3989422804014327 * (-0.5 * x * x).exp();
@@ -190,7 +190,7 @@ pub fn gelu_and_mul_backward<T: Float>(grad_output: T, x: T, y: T) -> (T, T) {
 /// The gradients of [`gelu_tanh_and_mul`] for x and y: (dz·y·gelu′(x), dz·gelu(x)).
 ///
 /// gelu′ = s + 2x·s(1 − s)·u′ with s = σ(2u) and u′ = √(2/π)·(1 + 0.134145·x²), with the limits 0 and 1 at ∓∞.
-#[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy))]
+#[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy), grad)]
 pub fn gelu_tanh_and_mul_backward<T: Float>(grad_output: T, x: T, y: T) -> (T, T) {
     let u = 0.7978845608028654 * (x + 0.044715 * x * x * x);
     let gate = sigmoid::scalar(2 * u);

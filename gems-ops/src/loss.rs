@@ -16,7 +16,7 @@ pub fn mse_loss<T: Float>(input: T, target: T) -> T {
 /// w·(x − t)².
 ///
 /// Matches `torch.nn.functional.mse_loss(…, weight=…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target, weight), grad)]
+#[pointwise_dynamic(promote = default(input, target, weight), grad(order = 2))]
 pub fn mse_loss_weighted<T: Float>(input: T, target: T, weight: T) -> T {
     mse_loss::scalar(input, target) * weight
 }
@@ -24,7 +24,7 @@ pub fn mse_loss_weighted<T: Float>(input: T, target: T, weight: T) -> T {
 /// |x − t|.
 ///
 /// Matches `torch.nn.functional.l1_loss(…, reduction="none")`.
-#[pointwise_dynamic(promote = complex_to_float(input, target), dtypes(int, float, complex), grad)]
+#[pointwise_dynamic(promote = complex_to_float(input, target), dtypes(int, float, complex), grad(order = 2))]
 pub fn l1_loss<T: Number>(input: T, target: T) -> T::Real {
     (input - target).abs()
 }
@@ -40,7 +40,7 @@ pub fn l1_loss_weighted<T: Real>(input: T, target: T, weight: T) -> T {
 /// d²/(2β) for d = |x − t| below β, else d − β/2.
 ///
 /// Matches `torch.nn.functional.smooth_l1_loss(…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target), check = check::last_is_not_negative, grad)]
+#[pointwise_dynamic(promote = default(input, target), check = check::last_is_not_negative, grad(order = 2))]
 pub fn smooth_l1_loss<T: Float>(input: T, target: T, #[param] beta: T) -> T {
     let distance = (input - target).abs();
     if distance < beta { 0.5 * distance * distance / beta } else { distance - 0.5 * beta }
@@ -61,7 +61,7 @@ fn positive_delta(arguments: &[Seen], _: DType) -> Result<()> {
 /// Matches `torch.nn.functional.huber_loss(…, reduction="none")`.
 #[pointwise_dynamic(
     promote = default(input, target), check = positive_delta,
-    grad(backward = crate::slope::of_huber_loss)
+    grad(backward = crate::slope::of_huber_loss, order = 2)
 )]
 pub fn huber_loss<T: Float>(input: T, target: T, #[param] delta: T) -> T {
     let distance = (input - target).abs();
@@ -79,7 +79,7 @@ pub fn huber_loss_weighted<T: Float>(input: T, target: T, #[param] delta: T, wei
 /// ln(1 + e^(−t·x)) without overflow.
 ///
 /// Matches `torch.nn.functional.soft_margin_loss(…, reduction="none")`, which overflows.
-#[pointwise_dynamic(promote = default(input, target), grad)]
+#[pointwise_dynamic(promote = default(input, target), grad(order = 2))]
 pub fn soft_margin_loss<T: Float>(input: T, target: T) -> T {
     -log_sigmoid::scalar(target * input)
 }
@@ -126,7 +126,7 @@ pub fn margin_ranking_loss<T: Real>(input1: T, input2: T, target: T, #[param] ma
 /// Matches `torch.nn.functional.binary_cross_entropy(…, reduction="none")`, which refuses x outside [0, 1].
 #[pointwise_dynamic(
     promote = default(input, target),
-    grad(backward = crate::slope::of_binary_cross_entropy)
+    grad(backward = crate::slope::of_binary_cross_entropy, order = 2)
 )]
 pub fn binary_cross_entropy<T: Float>(input: T, target: T) -> T {
     (target - 1) * (-input).ln_1p().maximum(-100) - target * input.ln().maximum(-100)
@@ -143,7 +143,7 @@ pub fn binary_cross_entropy_weighted<T: Float>(input: T, target: T, weight: T) -
 /// [`binary_cross_entropy`] of σ(x), without overflow.
 ///
 /// Matches `torch.nn.functional.binary_cross_entropy_with_logits(…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target), grad)]
+#[pointwise_dynamic(promote = default(input, target), grad(order = 2))]
 pub fn binary_cross_entropy_with_logits<T: Float>(input: T, target: T) -> T {
     (1 - target) * input - log_sigmoid::scalar(input)
 }
@@ -165,7 +165,7 @@ pub fn binary_cross_entropy_with_logits_weighted<T: Float>(
 /// t·ln t − t·x, 0·ln 0 = 0.
 ///
 /// Matches `torch.nn.functional.kl_div(…, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target), grad(backward = crate::slope::of_kl_div))]
+#[pointwise_dynamic(promote = default(input, target), grad(backward = crate::slope::of_kl_div, order = 2))]
 pub fn kl_div<T: Float>(input: T, target: T) -> T {
     xlogy::scalar(target, target) - target * input
 }
@@ -173,7 +173,7 @@ pub fn kl_div<T: Float>(input: T, target: T) -> T {
 /// eᵗ·(t − x): [`kl_div`] of a target given by its logarithm.
 ///
 /// Matches `torch.nn.functional.kl_div(…, log_target=True, reduction="none")`.
-#[pointwise_dynamic(promote = default(input, target), grad)]
+#[pointwise_dynamic(promote = default(input, target), grad(order = 2))]
 pub fn kl_div_log_target<T: Float>(input: T, target: T) -> T {
     target.exp() * (target - input)
 }
@@ -224,7 +224,7 @@ pub fn gaussian_nll_loss<T: Float>(input: T, target: T, var: T, #[param] full: b
 /// The gradient of [`mse_loss`]: 2(x − t).
 ///
 /// Matches `aten::mse_loss_backward` without reduction.
-#[pointwise_dynamic(promote = default(grad_output, input, target))]
+#[pointwise_dynamic(promote = default(grad_output, input, target), grad)]
 pub fn mse_loss_backward<T: Float>(grad_output: T, input: T, target: T) -> T {
     2 * (input - target) * grad_output
 }
@@ -232,7 +232,7 @@ pub fn mse_loss_backward<T: Float>(grad_output: T, input: T, target: T) -> T {
 /// The gradient of [`smooth_l1_loss`]: (x − t)/β within β, else the sign of x − t.
 ///
 /// Matches `aten::smooth_l1_loss_backward` without reduction.
-#[pointwise_dynamic(promote = default(grad_output, input, target))]
+#[pointwise_dynamic(promote = default(grad_output, input, target), grad)]
 pub fn smooth_l1_loss_backward<T: Float>(grad_output: T, input: T, target: T, #[param] beta: T) -> T {
     let gap = input - target;
     if gap.abs() < beta { gap / beta * grad_output } else { sign::scalar(gap) * grad_output }
@@ -241,7 +241,7 @@ pub fn smooth_l1_loss_backward<T: Float>(grad_output: T, input: T, target: T, #[
 /// The gradient of [`huber_loss`]: x − t moved into ±δ.
 ///
 /// Matches `aten::huber_loss_backward` without reduction.
-#[pointwise_dynamic(promote = default(grad_output, input, target))]
+#[pointwise_dynamic(promote = default(grad_output, input, target), grad)]
 pub fn huber_loss_backward<T: Float>(grad_output: T, input: T, target: T, #[param] delta: T) -> T {
     clamp::scalar(input - target, -delta, delta) * grad_output
 }
@@ -249,7 +249,7 @@ pub fn huber_loss_backward<T: Float>(grad_output: T, input: T, target: T, #[para
 /// The gradient of [`soft_margin_loss`]: −t·σ(−t·x).
 ///
 /// Matches `aten::soft_margin_loss_backward` without reduction.
-#[pointwise_dynamic(promote = default(grad_output, input, target))]
+#[pointwise_dynamic(promote = default(grad_output, input, target), grad)]
 pub fn soft_margin_loss_backward<T: Float>(grad_output: T, input: T, target: T) -> T {
     -target * sigmoid::scalar(-target * input) * grad_output
 }
@@ -257,7 +257,7 @@ pub fn soft_margin_loss_backward<T: Float>(grad_output: T, input: T, target: T) 
 /// The gradient of [`binary_cross_entropy`]: (x − t)/max(x(1 − x), 10⁻¹²).
 ///
 /// Matches `aten::binary_cross_entropy_backward` without reduction.
-#[pointwise_dynamic(promote = default(grad_output, input, target))]
+#[pointwise_dynamic(promote = default(grad_output, input, target), grad)]
 pub fn binary_cross_entropy_backward<T: Float>(grad_output: T, input: T, target: T) -> T {
     (input - target) / ((1 - input) * input).maximum(1e-12) * grad_output
 }
@@ -265,7 +265,7 @@ pub fn binary_cross_entropy_backward<T: Float>(grad_output: T, input: T, target:
 /// w times [`binary_cross_entropy_backward`].
 ///
 /// Matches `aten::binary_cross_entropy_backward(…, weight=…)` without reduction.
-#[pointwise_dynamic(promote = default(grad_output, input, target, weight))]
+#[pointwise_dynamic(promote = default(grad_output, input, target, weight), grad)]
 pub fn binary_cross_entropy_weighted_backward<T: Float>(grad_output: T, input: T, target: T, weight: T) -> T {
     binary_cross_entropy_backward::scalar(grad_output, input, target) * weight
 }

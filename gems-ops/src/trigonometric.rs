@@ -86,7 +86,7 @@ fn sinc_complex<T: Analytic>(input: T) -> T {
 /// x·π/180.
 ///
 /// Matches `torch.deg2rad`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad(order = 2))]
 pub fn deg2rad<T: Float>(input: T) -> T {
     input * 0.017453292519943295
 }
@@ -94,7 +94,7 @@ pub fn deg2rad<T: Float>(input: T) -> T {
 /// x·180/π.
 ///
 /// Matches `torch.rad2deg`.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad(order = 2))]
 pub fn rad2deg<T: Float>(input: T) -> T {
     input * 57.29577951308232
 }

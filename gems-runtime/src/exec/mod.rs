@@ -6,6 +6,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod fused;
+mod partial;
 mod planned;
 mod prepared;
 mod ready;
@@ -17,6 +18,7 @@ mod transfer;
 #[cfg(feature = "cuda")]
 pub use cuda::copy_to_memory;
 pub(crate) use fused::{Fused, plan_fused, run_fused};
+pub(crate) use partial::call_some;
 pub use prepared::Prepared;
 pub use reduce::{BackEnds, SumBackEnd, SumCall, sum_to, sum_to_on};
 pub(crate) use reduce::{plan_sum, sum_into};

@@ -57,10 +57,11 @@ thread_local! {
     static TABLE: Table<Replay> = const { Table::new() };
 }
 
-/// The key of a call of a function, by the function's number and the inputs; `None` if it is too long.
-pub(crate) fn replay_key(function: u64, inputs: &[&StridedBuffer]) -> Option<Key> {
+/// The key of a call of a function, by the function's number, sizes and the inputs; `None` if it is too long.
+pub(crate) fn replay_key(function: u64, sizes: &[isize], inputs: &[&StridedBuffer]) -> Option<Key> {
     let mut key = Key::new();
     key.push(function);
+    sizes.iter().for_each(|size| key.push(size.cast_unsigned() as u64));
     inputs.iter().for_each(|input| key.push_buffer(input));
     key.fitting()
 }

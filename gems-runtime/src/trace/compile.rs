@@ -27,7 +27,7 @@ where
         function,
         options: Options::default(),
         forms: Forms::default(),
-        counts: Counts::default(),
+        unfused: AtomicU64::default(),
         returned: PhantomData,
     }
 }
@@ -36,8 +36,8 @@ where
 pub struct Compiled<const N: usize, R, F> {
     function: F,
     options: Options,
-    forms: Forms,
-    counts: Counts,
+    forms: Forms<Form>,
+    unfused: AtomicU64,
     returned: PhantomData<fn() -> R>,
 }
 
@@ -50,13 +50,6 @@ pub struct Stats {
     pub hits: u64,
     /// Calls that ran op by op because inputs shared memory.
     pub unfused: u64,
-}
-
-#[derive(Debug, Default)]
-struct Counts {
-    traces: AtomicU64,
-    hits: AtomicU64,
-    unfused: AtomicU64,
 }
 
 impl<const N: usize, R, F> Compiled<N, R, F>
@@ -81,30 +74,19 @@ where
     /// # Errors
     /// The function's own; a returned buffer that does not come from the inputs; a device that fails.
     pub fn call(&self, inputs: [&StridedBuffer; N]) -> Result<R::Real> {
-        if let Some(results) = self.forms.replay(&inputs) {
-            self.counts.hits.fetch_add(1, Ordering::Relaxed);
+        if let Some(results) = self.forms.again(&inputs) {
             return R::rebuild(results?.into_iter());
         }
         let (form, values) = self.form(&inputs)?;
         if run::inputs_are_entangled(&form.graph, &inputs) {
-            self.counts.unfused.fetch_add(1, Ordering::Relaxed);
+            self.unfused.fetch_add(1, Ordering::Relaxed);
         }
-        R::rebuild(self.forms.run(&form, &values, &inputs)?.into_iter())
+        R::rebuild(self.forms.first(&form, &values, &inputs)?.into_iter())
     }
 
     /// The form of these inputs with the sizes of the call, traced if it is new.
     fn form(&self, inputs: &[&StridedBuffer; N]) -> Result<(Arc<Form>, Values)> {
-        if let Some(found) = self.forms.find(inputs) {
-            self.counts.hits.fetch_add(1, Ordering::Relaxed);
-            return Ok(found);
-        }
-        self.counts.traces.fetch_add(1, Ordering::Relaxed);
-        self.forms.add(self.trace(inputs)?);
-        self.forms.find(inputs).ok_or_else(|| {
-            let message =
-                "the guards of a trace do not hold for the inputs that were traced; this is a fault of gems";
-            Error::new(ErrorKind::Guard, message)
-        })
+        self.forms.get(inputs, || self.trace(inputs))
     }
 
     fn trace(&self, inputs: &[&StridedBuffer; N]) -> Result<Form> {
@@ -127,12 +109,7 @@ where
     /// What the calls did so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Stats {
-            traces: count(&self.counts.traces),
-            hits: count(&self.counts.hits),
-            unfused: count(&self.counts.unfused),
-        }
+        Stats { unfused: self.unfused.load(Ordering::Relaxed), ..self.forms.stats() }
     }
 
     /// The graph of these inputs, without dead and repeated ops.
@@ -162,6 +139,6 @@ where
 
 impl<const N: usize, R, F> fmt::Debug for Compiled<N, R, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a compiled function of {N} inputs, traced for {} forms", self.forms.count())
+        write!(f, "a compiled function of {N} inputs, traced for {:?}", self.forms)
     }
 }

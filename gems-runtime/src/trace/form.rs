@@ -6,6 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::exec::BackEnds;
 use crate::layout::Layout;
 use crate::trace::file::KernelImage;
+use crate::trace::forms::Bind;
 use crate::trace::fuse::{self, Kernel};
 use crate::trace::graph::{Graph, View};
 use crate::trace::run::{self, Memories, Run, Used};
@@ -35,6 +36,15 @@ pub fn trace<R: Returned>(
     options: Options,
     function: impl FnOnce(Vec<SymbolicBuffer>) -> Result<R>,
 ) -> Result<Form> {
+    Ok(Form::fused(record(inputs, |index| format!("x{index}"), function)?, options))
+}
+
+/// What a function does with symbolic buffers like these inputs, as it was recorded.
+pub(super) fn record<R: Returned>(
+    inputs: &[&StridedBuffer],
+    name: impl Fn(usize) -> String,
+    function: impl FnOnce(Vec<SymbolicBuffer>) -> Result<R>,
+) -> Result<Graph> {
     let scope = Scope::new(Policy::Guard);
     let recorder = Recorder::default();
     let mut traced = Vec::new();
@@ -42,7 +52,7 @@ pub fn trace<R: Returned>(
         let meta = input.meta();
         // Where an input lies in its storage changes nothing about the function.
         let layout = Layout::new(meta.layout.shape(), meta.layout.strides(), 0)?;
-        let name = format!("x{index}");
+        let name = name(index);
         let symbolic = SymbolicBuffer::like_symbolic(&Meta { layout, ..meta.clone() }, &name, &scope)?;
         traced.push(symbolic.into_input(&recorder, index, &name));
     }
@@ -55,13 +65,17 @@ pub fn trace<R: Returned>(
         }
     };
     let results = returned.flatten().into_iter().map(result).collect::<Result<Vec<_>>>()?;
-    let graph = Graph { results, guards: scope.guards()?, ..recorder.snapshot() };
-    let form = Form::new(graph.settled().simplified(), options);
-    debug_assert!(form.graph.verify().is_ok(), "{:?}\n{}", form.graph.verify(), form.graph);
-    Ok(form)
+    Ok(Graph { results, guards: scope.guards()?, ..recorder.snapshot() })
 }
 
 impl Form {
+    /// A recording, simplified and fused.
+    pub(super) fn fused(recording: Graph, options: Options) -> Form {
+        let form = Form::new(recording.settled().simplified(), options);
+        debug_assert!(form.graph.verify().is_ok(), "{:?}\n{}", form.graph.verify(), form.graph);
+        form
+    }
+
     /// A graph that fits together, fused.
     pub(super) fn new(graph: Graph, options: Options) -> Form {
         let kernels = fuse::kernels(&graph, options);
@@ -142,9 +156,10 @@ impl Form {
     pub(super) fn images(&self) -> Result<Vec<KernelImage>> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner).iter().map(Used::image).collect()
     }
+}
 
-    /// The sizes of a call whose inputs have this form.
-    pub(super) fn bind(&self, inputs: &[&StridedBuffer]) -> Option<Values> {
+impl Bind for Form {
+    fn bind(&self, inputs: &[&StridedBuffer]) -> Option<Values> {
         let metas = || self.graph.inputs().map(|memory| &memory.meta);
         let same = |(described, actual): (&Meta<Dim>, &&StridedBuffer)| {
             described.dtype == actual.dtype() && described.device == actual.device()

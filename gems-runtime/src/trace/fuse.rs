@@ -238,11 +238,16 @@ impl Groups<'_> {
                     == 1
         });
         let mut ops = self.groups[group].ops.clone();
+        // A group that reads some of the result in another order needs it in memory anyway.
+        let read_in_order = ops.iter().flat_map(|&reader| self.op(reader).reads()).all(|read| {
+            op.writes().all(|written| written.memory != read.memory || written.layout == read.layout)
+        });
         ops.push(node);
         let is_pointwise = |&node: &NodeId| self.op(node).pointwise().is_some();
         op.pointwise().is_some_and(|op| is_cheap(op.device))
             && ops.iter().all(is_pointwise)
             && written_once
+            && read_in_order
             && op.reads().all(|view| never_written(view.memory))
             && self.excess(&ops).is_none()
     }

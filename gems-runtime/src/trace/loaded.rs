@@ -18,7 +18,7 @@ use std::path::Path;
 /// A function from a file.
 #[derive(Debug)]
 pub struct Loaded {
-    forms: Forms,
+    forms: Forms<Form>,
 }
 
 impl Loaded {
@@ -43,7 +43,7 @@ impl Loaded {
             )));
         }
         let ops = Ops::new(ops);
-        let forms = Forms::default();
+        let forms = Forms::<Form>::default();
         for form in &content.forms {
             let options = Options::from_text(&form.options)
                 .ok_or_else(|| refused(format!("has unknown options `{}`", form.options)))?;
@@ -60,19 +60,19 @@ impl Loaded {
     /// # Errors
     /// `Guard` if the inputs have none of the forms that were saved; a device that fails.
     pub fn call(&self, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
-        if let Some(results) = self.forms.replay(inputs) {
+        if let Some(results) = self.forms.again(inputs) {
             return results.map(|results| results.into_vec());
         }
         let Some((form, values)) = self.forms.find(inputs) else {
             let given: Vec<String> = inputs.iter().map(|input| format!("{:?}", input.meta())).collect();
             let message = format!(
                 "the function was saved for {} forms, and {} is of none of them; call it with such inputs before saving it",
-                self.forms.count(),
+                self.forms.all().len(),
                 given.join(", ")
             );
             return Err(Error::new(ErrorKind::Guard, message));
         };
-        self.forms.run(&form, &values, inputs).map(|results| results.into_vec())
+        self.forms.first(&form, &values, inputs).map(|results| results.into_vec())
     }
 
     /// The graphs, one a form, in the order in which they were traced.

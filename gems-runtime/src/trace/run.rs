@@ -92,7 +92,7 @@ impl<'a> Memories<'a> {
 
     /// A view at the sizes of this run; memory of results is allocated at its first use.
     pub(super) fn view(&mut self, view: &View) -> Result<StridedBuffer> {
-        let layout = self.layout(&view.layout)?;
+        let layout = layout(self.values, &view.layout)?;
         match self.graph.memories[view.memory].origin {
             Origin::Input(index) => {
                 let input = self.inputs.get(index).copied().ok_or_else(missing)?;
@@ -109,7 +109,7 @@ impl<'a> Memories<'a> {
 
     /// Where a view is, for replays; what is made is counted as memories are.
     fn place(&mut self, view: &View) -> Result<Place> {
-        let layout = self.layout(&view.layout)?;
+        let layout = layout(self.values, &view.layout)?;
         let part = |whole: &Layout| {
             let is_whole = layout.offset() == 0
                 && (layout.shape(), layout.strides()) == (whole.shape(), whole.strides());
@@ -159,20 +159,21 @@ impl<'a> Memories<'a> {
     fn result(&mut self, memory: MemoryId) -> Result<&StridedBuffer> {
         if self.results[memory].is_none() {
             let meta = &self.graph.memories[memory].meta;
-            let layout = self.layout(&meta.layout)?;
+            let layout = layout(self.values, &meta.layout)?;
             let meta = Meta { dtype: meta.dtype, device: meta.device, layout };
             self.results[memory] = Some(StridedBuffer::allocate(&meta)?);
         }
         self.results[memory].as_ref().ok_or_else(missing)
     }
+}
 
-    fn layout(&self, layout: &Layout<Dim>) -> Result<Layout> {
-        let shape: SmallVec<[usize; 6]> =
-            layout.shape().iter().map(|dim| self.values.of(dim).unsigned_abs()).collect();
-        let strides: SmallVec<[isize; 6]> = layout.strides().iter().map(|dim| self.values.of(dim)).collect();
-        let start = layout.start().terms().iter().map(|dim| self.values.of(dim)).sum();
-        Layout::new(&shape, &strides, start)
-    }
+/// A layout at the sizes of a run.
+pub(super) fn layout(values: &Values, layout: &Layout<Dim>) -> Result<Layout> {
+    let shape: SmallVec<[usize; 6]> =
+        layout.shape().iter().map(|dim| values.of(dim).unsigned_abs()).collect();
+    let strides: SmallVec<[isize; 6]> = layout.strides().iter().map(|dim| values.of(dim)).collect();
+    let start = layout.start().terms().iter().map(|dim| values.of(dim)).sum();
+    Layout::new(&shape, &strides, start)
 }
 
 /// Whether a view, of which offsets count from `start`, lies within a buffer. One that a trace recorded does.
