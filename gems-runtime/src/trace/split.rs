@@ -142,7 +142,8 @@ impl Split {
             });
         }
         let pass = |given: &[MemoryId], results: &[View]| Form::fused(graph.part(given, results), options);
-        let is_own = |memory: &MemoryId| matches!(graph.memories[*memory].origin, Origin::Input(i) if i < n_inputs);
+        let is_own =
+            |memory: &MemoryId| matches!(graph.memories[*memory].origin, Origin::Input(i) if i < n_inputs);
         let own: Vec<MemoryId> = (0..graph.memories.len()).filter(is_own).collect();
         let read: Vec<MemoryId> =
             choice.loaded.iter().copied().chain(cotangents.iter().copied().flatten()).collect();
