@@ -4,6 +4,7 @@
 use gems_ops::prelude::*;
 use gems_runtime::buffer::Meta;
 use gems_runtime::layout::Layout;
+use gems_runtime::op::{self, Operand};
 use gems_runtime::plan::{self, Argument, Outputs};
 use gems_runtime::trace::{Policy, Scope};
 use std::alloc::{GlobalAlloc, Layout as Block, System};
@@ -13,12 +14,14 @@ struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+    static BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
 // SAFETY: all work is the system allocator's; counting touches no memory that it manages.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, block: Block) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        BYTES.with(|bytes| bytes.set(bytes.get() + block.size()));
         // SAFETY: the caller's promises are the system allocator's.
         unsafe { System.alloc(block) }
     }
@@ -142,4 +145,16 @@ fn a_compiled_call_of_known_layouts_allocates_nothing_but_results() {
     step.call([&p, &g, &m]).unwrap();
     let (count, result) = allocations(|| step.call([&p, &g, &m]));
     assert!(result.is_ok() && count == 0, "{count}");
+}
+
+#[test]
+fn gradients_that_nobody_gets_take_no_memory() {
+    let x = StridedBuffer::full(DType::F32, &[1 << 16], 3, Device::Cpu).unwrap();
+    let size = x.numel() * size_of::<f32>();
+    let before = BYTES.get();
+    let gradients = op::vjp(mul::DEF, &[&x], &[Operand::Buffer(&x), Operand::from(2.0)], None).unwrap();
+    let taken = BYTES.get() - before;
+    assert!(taken >= size && taken < size + size / 2, "{taken} bytes for one gradient of {size}");
+    assert_eq!(gradients[0].as_ref().unwrap().to_vec::<f32>().unwrap()[..2], [6.0; 2]);
+    assert!(gradients[1].is_none());
 }

@@ -1,65 +1,12 @@
-//! Derivatives: of every op against differences, conventions at kinks, dead branches, broadcasting, the derived text.
+//! Derivatives: conventions at kinks, dead branches, broadcasting, the derived text. Slopes have a file of their own.
 #![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
-#![expect(clippy::cast_possible_truncation, reason = "the numbers are small")]
 
 use gems_ops::REGISTRY;
 use gems_ops::prelude::*;
 use gems_runtime::emit;
-use gems_runtime::op::{self, Gradient, OpDef, Operand, Role, TypeRef, VjpDef, VjpSource};
+use gems_runtime::op::{self, OpDef, Operand, Role, VjpSource};
 use gems_runtime::plan;
 use gems_tests::random::Random;
-
-/// Where an op is smooth, for ops that are not smooth near 0.3 to 0.9: lowest and highest operand.
-const DOMAINS: &[(&str, f64, f64)] = &[
-    ("acosh", 1.2, 3.0),
-    ("hardsigmoid", -2.5, 2.5),
-    ("hardswish", -2.5, 2.5),
-    ("relu6", 1.0, 5.0),
-    ("hardshrink", 1.2, 3.0),
-    ("softshrink", 1.2, 3.0),
-    ("fmod", 1.1, 1.4),
-    ("remainder", 1.1, 1.4),
-    ("special_modified_bessel_k0", 0.5, 4.0),
-    ("special_modified_bessel_k1", 0.5, 4.0),
-    ("lgamma", 1.5, 5.0),
-    ("mvlgamma", 1.5, 5.0),
-    ("special_zeta", 1.5, 4.0),
-    ("ldexp", 0.3, 0.9),
-];
-
-/// Numbers of ops for which 0.5 makes no sense or no slope.
-const NUMBERS: &[(&str, &[f64])] = &[
-    ("softplus", &[1.5, 20.0]),
-    ("threshold", &[0.1, 7.0]),
-    ("hardshrink", &[1.0]),
-    ("softshrink", &[1.0]),
-    ("hardshrink_backward", &[0.1]),
-    ("softshrink_backward", &[0.1]),
-    ("hardtanh_backward", &[0.1, 2.0]),
-    ("threshold_backward", &[0.1]),
-    ("softplus_backward", &[1.5, 20.0]),
-    ("logit_eps", &[0.1]),
-    ("polygamma", &[2.0]),
-    ("mvlgamma", &[2.0]),
-    ("smooth_l1_loss", &[0.05]),
-    ("silu_and_mul_with_clamp", &[2.0]),
-    ("hinge_embedding_loss", &[2.0]),
-    ("margin_ranking_loss", &[3.0]),
-    ("uniform_from", &[0.0, 2.0]),
-    ("nan_to_num_kernel", &[0.0, 1.0, -1.0]),
-    ("poisson_nll_loss", &[1.0, 0.0, 1e-3]),
-    ("gaussian_nll_loss", &[0.0, 1e-6]),
-];
-
-/// Ops whose gradient is a convention and not the slope.
-const CONVENTIONS: &[&str] = &[
-    // A straight line through the steps.
-    "fake_quantize_per_tensor_affine",
-    "fake_quantize_learnable_per_tensor_affine",
-    // One value for all elements, which has a test of its own.
-    "fill",
-    "masked_fill",
-];
 
 /// A number from 0 to 1.
 fn unit(random: &mut Random) -> f64 {
@@ -68,154 +15,6 @@ fn unit(random: &mut Random) -> f64 {
 
 fn buffer(values: &[f64]) -> StridedBuffer {
     StridedBuffer::from_slice(values, &[values.len()]).unwrap()
-}
-
-/// Operands of an op: f64 tensors inside its domain, and numbers.
-struct Sample {
-    tensors: Vec<Option<StridedBuffer>>,
-    numbers: Vec<Scalar>,
-}
-
-impl Sample {
-    fn new(op: &OpDef, count: usize, random: &mut Random) -> Sample {
-        let (low, high) =
-            DOMAINS.iter().find(|row| row.0 == op.name).map_or((0.3, 0.9), |row| (row.1, row.2));
-        let given = NUMBERS.iter().find(|row| row.0 == op.name).map_or(&[][..], |row| row.1);
-        let mut given = given.iter();
-        let mut sample = Sample { tensors: Vec::new(), numbers: Vec::new() };
-        for (i, param) in op.params.iter().enumerate() {
-            // Operands differ from each other, so that no two are equal.
-            let spread = (high - low) / op.params.len() as f64;
-            let start = low + spread * i as f64;
-            let values: Vec<f64> = (0..count).map(|_| start + spread * unit(random)).collect();
-            let number = match param.ty {
-                TypeRef::Fixed(DType::Bool) => Scalar::Bool(given.next().is_none_or(|&number| number != 0.0)),
-                TypeRef::Fixed(_) => Scalar::I64(given.next().map_or(2, |&number| number as i64)),
-                _ if param.role == Role::Number => Scalar::F64(given.next().copied().unwrap_or(0.5)),
-                _ => Scalar::F64(0.0),
-            };
-            let is_float = matches!(param.ty, TypeRef::Generic | TypeRef::Real | TypeRef::Fixed(DType::F64));
-            sample.tensors.push(match (param.role, param.ty) {
-                (Role::Tensor, TypeRef::Fixed(DType::Bool)) => {
-                    Some(StridedBuffer::full(DType::Bool, &[count], true, Device::Cpu).unwrap())
-                }
-                (Role::Tensor, _) if is_float => Some(buffer(&values)),
-                _ => None,
-            });
-            sample.numbers.push(number);
-        }
-        // A degree or an order is a whole number.
-        if let (Some(at), true) = (op.param("n"), op.name.contains("polynomial")) {
-            sample.tensors[at] = Some(buffer(&vec![3.0; count]));
-        }
-        sample
-    }
-
-    fn operands(&self) -> Vec<Operand<'_, StridedBuffer>> {
-        let operands = self.tensors.iter().zip(&self.numbers);
-        operands
-            .map(|(tensor, number)| match tensor {
-                Some(tensor) => Operand::Buffer(tensor),
-                None => Operand::Scalar(*number),
-            })
-            .collect()
-    }
-
-    /// The same with one tensor moved.
-    fn moved(&self, index: usize, step: f64) -> Sample {
-        let mut tensors = self.tensors.clone();
-        let values = tensors[index].as_ref().unwrap().to_vec::<f64>().unwrap();
-        tensors[index] = Some(buffer(&values.iter().map(|value| value + step).collect::<Vec<_>>()));
-        Sample { tensors, numbers: self.numbers.clone() }
-    }
-}
-
-/// The float results of an op, times weights and added up, element by element.
-fn weighted(op: &'static OpDef, sample: &Sample, weights: &[StridedBuffer]) -> Vec<f64> {
-    let results = StridedBuffer::run(op, &sample.operands(), None).unwrap();
-    let mut sum = vec![0.0; results[0].numel()];
-    for (result, weight) in results.iter().zip(weights).filter(|(result, _)| result.dtype() == DType::F64) {
-        for ((sum, value), weight) in
-            sum.iter_mut().zip(result.to_vec::<f64>().unwrap()).zip(weight.to_vec::<f64>().unwrap())
-        {
-            *sum += value * weight;
-        }
-    }
-    sum
-}
-
-/// Compares all gradients of an op with central differences of fourth order.
-#[track_caller]
-fn check_slopes(op: &'static OpDef, def: &VjpDef, sample: &Sample, random: &mut Random) {
-    let count = sample.tensors.iter().flatten().next().unwrap().numel();
-    let weights: Vec<StridedBuffer> = op
-        .outputs
-        .iter()
-        .map(|_| buffer(&(0..count).map(|_| 0.5 + unit(random)).collect::<Vec<_>>()))
-        .collect();
-    let cotangents: Vec<&StridedBuffer> = weights.iter().collect();
-    let gradients = op::vjp(op, &cotangents, &sample.operands(), None).unwrap();
-    for (i, gradient) in gradients.iter().enumerate() {
-        let Some(gradient) = gradient else { continue };
-        assert_ne!(def.gradients[i], Gradient::None);
-        let h = 1e-3;
-        let at = |step: f64| weighted(op, &sample.moved(i, step), &weights);
-        let (far_low, low, high, far_high) = (at(-2.0 * h), at(-h), at(h), at(2.0 * h));
-        for (k, got) in gradient.to_vec::<f64>().unwrap().into_iter().enumerate() {
-            let slope = (far_low[k] - 8.0 * low[k] + 8.0 * high[k] - far_high[k]) / (12.0 * h);
-            let scale = 1.0 + slope.abs();
-            assert!(
-                (got - slope).abs() < 2e-8 * scale,
-                "{} by `{}`, element {k}: {got}, differences give {slope}",
-                op.name,
-                op.params[i].name
-            );
-        }
-    }
-}
-
-#[test]
-fn every_gradient_is_the_slope() {
-    let mut random = Random::new(7);
-    let mut checked = 0;
-    for op in REGISTRY.iter() {
-        let Some(def) = &op.vjp else { continue };
-        let computes = op.dtypes.contains(DType::F64) || op.dtypes == gems_runtime::dtype::DTypeSet::EMPTY;
-        let complex = op.outputs.iter().any(|output| output.ty == TypeRef::Complex);
-        if CONVENTIONS.contains(&op.name) || !computes || complex || def.backward.is_none() {
-            continue;
-        }
-        let sample = Sample::new(op, 9, &mut random);
-        check_slopes(op, def, &sample, &mut random);
-        checked += 1;
-    }
-    assert!(checked > 120, "{checked} ops were checked");
-}
-
-#[test]
-fn every_second_gradient_is_the_slope_of_the_first() {
-    let mut random = Random::new(11);
-    let mut checked = 0;
-    for op in REGISTRY.iter() {
-        let Some(backward) = op.vjp.as_ref().and_then(|def| def.backward) else { continue };
-        let Some(def) = &backward.vjp else { continue };
-        if def.backward.is_none() {
-            continue;
-        }
-        let mut sample = Sample::new(backward, 9, &mut random);
-        if let Some(domain) = DOMAINS.iter().find(|row| row.0 == op.name) {
-            for (tensor, source) in sample.tensors.iter_mut().zip(op.vjp.as_ref().unwrap().sources) {
-                if matches!(source, VjpSource::Input(_)) {
-                    let values: Vec<f64> =
-                        (0..9).map(|_| domain.1 + (domain.2 - domain.1) * unit(&mut random)).collect();
-                    *tensor = Some(buffer(&values));
-                }
-            }
-        }
-        check_slopes(backward, def, &sample, &mut random);
-        checked += 1;
-    }
-    assert!(checked > 40, "{checked} derivatives were checked");
 }
 
 /// The gradients of one element for a gradient 1 of the result.
@@ -313,6 +112,76 @@ fn bounds_that_are_numbers_have_no_gradient_on_them() {
     }
     assert_eq!(at_numbers(clamp_min::DEF, 1.0, &[1.0]), 0.0);
     assert_eq!(at_numbers(clamp_max::DEF, 0.5, &[1.0]), 1.0);
+}
+
+#[test]
+fn nan_has_slope_0_where_a_test_decides() {
+    assert_eq!(at(relu6::DEF, [NAN]), [0.0]);
+    assert_eq!(at_numbers(hardtanh::DEF, NAN, &[-1.0, 1.0]), 0.0);
+    assert_eq!(at_numbers(hardshrink::DEF, NAN, &[0.5]), 0.0);
+    assert_eq!(at_numbers(softshrink::DEF, NAN, &[0.5]), 0.0);
+}
+
+#[test]
+fn operands_that_do_not_count_leak_nothing() {
+    let (g, zero) = (buffer(&[2.0]), buffer(&[0.0]));
+    for worst in [NAN, INF, -INF] {
+        let worst = buffer(&[worst]);
+        let cond = StridedBuffer::full(DType::Bool, &[1], true, Device::Cpu).unwrap();
+        let item = |buffer: StridedBuffer| buffer.item::<f64>().unwrap();
+        let (taken, other) = where_::vjp(&g, &cond, &zero, &worst).unwrap();
+        assert_eq!((item(taken), item(other)), (2.0, 0.0));
+        let filled = [Operand::Buffer(&worst), Operand::Buffer(&cond), Operand::from(0.0)];
+        let gradients = op::vjp(masked_fill::DEF, &[&g], &filled, None).unwrap();
+        assert_eq!(item(gradients[0].clone().unwrap()), 0.0);
+        let never = StridedBuffer::full(DType::Bool, &[1], false, Device::Cpu).unwrap();
+        assert_eq!(item(masked_scale::vjp(&g, &worst, &never, 3.0).unwrap()), 0.0);
+    }
+    // Constant powers at 0: the factor 0 of a slope that is infinite or undefined.
+    for (exponent, slope) in [(0.0, 0.0), (1.0, 1.0), (2.0, 0.0), (3.0, 0.0), (0.5, INF)] {
+        assert_eq!(at_numbers(pow::DEF, 0.0, &[exponent]), slope, "0^{exponent}");
+    }
+    for (x, y, slopes) in [(0.0, 0.0, [0.0, NAN]), (0.0, -1.0, [0.0, 0.0]), (0.0, INF, [INF, 0.0])] {
+        assert!(same(&at(xlogy::DEF, [x, y]), &slopes), "{x} log {y}: {:?}", at(xlogy::DEF, [x, y]));
+    }
+    for (x, expected) in [(INF, 0.0), (-INF, 0.0), (0.5, 1.0)] {
+        assert_eq!(at_numbers(clamp::DEF, x, &[0.0, 1.0]), expected);
+        assert_eq!(at_numbers(hardtanh::DEF, x, &[0.0, 1.0]), expected);
+    }
+}
+
+#[test]
+fn second_gradients_at_kinks_are_those_of_the_side_that_was_taken() {
+    let second = |op: &'static OpDef, x: f64| -> f64 {
+        let x = buffer(&[x]);
+        let one = buffer(&[1.0]);
+        let first = op.vjp.as_ref().unwrap();
+        let output = StridedBuffer::run(op, &[Operand::Buffer(&x)], None).unwrap();
+        let operands: Vec<_> = first
+            .sources
+            .iter()
+            .map(|source| match source {
+                VjpSource::Cotangent(_) => Operand::Buffer(&one),
+                VjpSource::Input(_) => Operand::Buffer(&x),
+                VjpSource::Output(_) => Operand::Buffer(&output[0]),
+            })
+            .collect();
+        let gradients = op::vjp(first.backward.unwrap(), &[&one], &operands, None).unwrap();
+        let at = first.sources.iter().position(|source| matches!(source, VjpSource::Input(0)));
+        at.and_then(|at| gradients[at].as_ref()).map_or(0.0, |gradient| gradient.item().unwrap())
+    };
+    for op in [relu::DEF, abs::DEF, relu6::DEF, hardsigmoid::DEF] {
+        for x in [-1.0, 0.0, 1.0] {
+            assert_eq!(second(op, x), 0.0, "{} at {x}", op.name);
+        }
+    }
+    assert_eq!(second(sigmoid::DEF, 0.0), 0.0);
+    assert_eq!(second(hardswish::DEF, 1.0), 1.0 / 3.0);
+    assert_eq!(second(hardswish::DEF, 3.0), 0.0);
+    assert_eq!(second(softsign::DEF, 1.0), -0.25);
+    for op in [silu::DEF, gelu::DEF, mish::DEF, exp::DEF] {
+        assert_eq!(second(op, -800.0), 0.0, "{}: a tail is no NaN", op.name);
+    }
 }
 
 // Formulas whose dead branch has an infinite or undefined slope.

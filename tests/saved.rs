@@ -115,7 +115,7 @@ fn other_versions_and_unknown_ops_are_refused_with_the_way_out() {
     let other = version.replace('1', "9");
     let because = format!("was saved by gems {other}, and this is {version}; save the function again");
     refused(&forged(&path, version, &other), ErrorKind::Value, &because);
-    refused(&forged(&path, "fusion on", "fusion of"), ErrorKind::Value, "unknown options");
+    refused(&forged(&path, "fusion on,", "fusion up,"), ErrorKind::Value, "unknown options");
     let unknown =
         "op `tanj` is not among those given; add its `DEF`, as in `REGISTRY.iter().chain([tanj::DEF])`";
     refused(&forged(&path, "op tanh", "op tanj"), ErrorKind::Value, unknown);

@@ -3,10 +3,11 @@
 
 use gems_ops::{REGISTRY, prelude::*};
 use gems_runtime::layout::Layout;
-use gems_runtime::trace::{Graph, Options, trace};
+use gems_runtime::trace::{Form, Graph, Loaded, Options, trace};
 use gems_tests::compare::{Bound, compare};
 use gems_tests::dag::{Dag, Taste};
 use gems_tests::random::{Random, Range};
+use std::path::Path;
 
 /// The mission's function.
 fn gated<B: Buffer>(x: &B, y: &B) -> Result<B> {
@@ -59,6 +60,57 @@ fn the_mission_in_bf16_rounds_what_eager_calls_store() {
 }
 
 #[test]
+fn wide_intermediates_are_nearer_to_the_exact_result() {
+    let exact = compile(|[x, y]| gated(&x, &y));
+    let wide = compile(|[x, y]| gated(&x, &y)).with_rounding(Rounding::Wide);
+    let mut values = Random::new(9);
+    for dtype in [DType::BF16, DType::F16, DType::F8E4M3FN] {
+        let [x, y] =
+            [(); 2].map(|()| values.buffer(dtype, &Layout::contiguous(&[4000]).unwrap(), Range::Moderate));
+        let doubles = |x: &StridedBuffer| cast(x, DType::F64).unwrap().to_vec::<f64>().unwrap();
+        let [wide_x, wide_y] = [&x, &y].map(|x| cast(x, DType::F64).unwrap());
+        let answer = doubles(&gated(&wide_x, &wide_y).unwrap());
+        let distance = |result: &StridedBuffer| -> f64 {
+            doubles(result).iter().zip(&answer).map(|(result, answer)| (result - answer).abs()).sum()
+        };
+        let (of_exact, of_wide) = (exact.call([&x, &y]).unwrap(), wide.call([&x, &y]).unwrap());
+        same(&gated(&x, &y).unwrap(), &of_exact);
+        // What is stored is the answer rounded once, so a finer intermediate shows.
+        let once = cast(&gated(&wide_x, &wide_y).unwrap(), dtype).unwrap();
+        let best = distance(&once);
+        assert!(distance(&of_wide) <= best * 1.01, "{dtype}: {} {best}", distance(&of_wide));
+        assert!(distance(&of_exact) > best * 1.2, "{dtype}: {} {best}", distance(&of_exact));
+    }
+    let x = StridedBuffer::zeros(DType::BF16, &[64], Device::Cpu).unwrap();
+    let [source]: [String; 1] = wide.cuda_sources([&x, &x]).unwrap().try_into().unwrap();
+    insta::with_settings!({ snapshot_path => "kernels", prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!("fused_mission_bf16_wide", source);
+    });
+}
+
+#[test]
+fn wide_rounding_keeps_what_is_stored_and_what_is_asked_for() {
+    let body = |x: &SymbolicBuffer| -> Result<[SymbolicBuffer; 3]> {
+        let third = div(x, 3)?;
+        let rounded = cast(&cast(&mul(&cast(x, DType::F32)?, 1.01)?, DType::BF16)?, DType::F32)?;
+        Ok([mul(&third, 3)?, third, rounded])
+    };
+    let f = compile(move |[x]: [SymbolicBuffer; 1]| body(&x)).with_rounding(Rounding::Wide);
+    let mut values = Random::new(10);
+    let x = values.buffer(DType::BF16, &Layout::contiguous(&[500]).unwrap(), Range::All);
+    let [product, third, rounded] = f.call([&x]).unwrap();
+    let eager = div(&x, 3).unwrap();
+    same(&eager, &third);
+    same(&mul(&eager, 3).unwrap(), &product);
+    let asked = mul(&cast(&x, DType::F32).unwrap(), 1.01).unwrap();
+    same(&cast(&cast(&asked, DType::BF16).unwrap(), DType::F32).unwrap(), &rounded);
+    // Floats of four bytes and integers have nothing to gain.
+    let x = values.buffer(DType::F32, &Layout::contiguous(&[50]).unwrap(), Range::All);
+    let wide = compile(|[x, y]| gated(&x, &y)).with_rounding(Rounding::Wide);
+    same(&gated(&x, &x).unwrap(), &wide.call([&x, &x]).unwrap());
+}
+
+#[test]
 fn an_optimizer_step_is_one_kernel_with_three_results() {
     let f = compile(|[p, g, m, v, lr]| adamw(&p, &g, &m, &v, &lr));
     let mut values = Random::new(2);
@@ -104,6 +156,18 @@ fn dear_results_are_stored_before_they_are_broadcast() {
     let (x, row) = (random(&mut values, DType::F32, &[9, 5]), random(&mut values, DType::F32, &[5]));
     same(&add(&x, &tanh(&row).unwrap()).unwrap(), &f.call([&x, &row]).unwrap());
     assert_eq!(f.cuda_sources([&x, &row]).unwrap().len(), 2);
+}
+
+#[test]
+fn a_result_that_is_read_in_two_orders_is_stored() {
+    let f = compile(|[x, y]: [SymbolicBuffer; 2]| {
+        let difference = sub(&x, &y)?;
+        mul(&difference.flip(&[0])?, &difference)
+    });
+    let mut values = Random::new(7);
+    let (x, y) = (random(&mut values, DType::F32, &[5]), random(&mut values, DType::F32, &[5]));
+    let difference = sub(&x, &y).unwrap();
+    same(&mul(&difference.flip(&[0]).unwrap(), &difference).unwrap(), &f.call([&x, &y]).unwrap());
 }
 
 #[test]
@@ -202,6 +266,34 @@ fn what_comes_from_outside_the_trace_is_refused() {
     assert!(error.contains("does not belong to this trace"), "{error}");
 }
 
+#[test]
+fn explanations_say_what_is_apart_and_why() {
+    let x = StridedBuffer::zeros(DType::F32, &[6, 5], Device::Cpu).unwrap();
+    let row = StridedBuffer::zeros(DType::F32, &[5], Device::Cpu).unwrap();
+    let explained = |fusion, function: fn(&SymbolicBuffer, &SymbolicBuffer) -> Result<SymbolicBuffer>| {
+        let options = Options { fusion, ..Options::default() };
+        trace(&[&x, &row], options, |inputs| function(&inputs[0], &inputs[1])).unwrap().explain()
+    };
+    let check = |fusion, why: &str, function| {
+        let text = explained(fusion, function);
+        assert!(text.contains(&format!("  apart from kernel 0: {why}\n")), "{why}\n{text}");
+    };
+    let sizes = "[x0.shape[0], x0.shape[1]] are other sizes than [x0.shape[1]]";
+    check(Fusion::On, sizes, |x, row| add(x, &tanh(row)?));
+    let order = "tanh_0 is written, and taken in another order, over other sizes, or written again";
+    check(Fusion::On, order, |x, _| tanh(x).and_then(|t| add(&t.flip(&[0])?, &t)));
+    check(Fusion::On, "a sum is a kernel of its own", |x, row| tanh(x)?.sum_like(row));
+    check(Fusion::On, "together they have more than 48 ops", |x, _| {
+        (0..60).try_fold(x.clone(), |x, _| tanh(&x))
+    });
+    check(Fusion::On, "together they have more than 32 numbers", |x, _| {
+        (0..40).try_fold(x.clone(), |x, i| add(&x, i))
+    });
+    check(Fusion::Off, "fusion is off", |x, _| exp(&tanh(x)?));
+    let text = explained(Fusion::On, |x, row| add(x, &tanh(row)?));
+    assert!(text.contains("  stores tanh_0: kernel 1 reads it\n"), "{text}");
+}
+
 /// The same views of memory of their own.
 fn copies(given: &[StridedBuffer]) -> Vec<StridedBuffer> {
     let same = |buffer: &StridedBuffer| {
@@ -212,42 +304,90 @@ fn copies(given: &[StridedBuffer]) -> Vec<StridedBuffer> {
     given.iter().map(|buffer| same(buffer).unwrap()).collect()
 }
 
-/// Cases of a property: all of them where the code is optimized.
-const fn cases(all: usize) -> usize {
-    all
+/// A function with inputs, and what eager calls make of them.
+struct Case {
+    dag: Dag,
+    given: Vec<StridedBuffer>,
+    /// The results, then the inputs as they were left.
+    expected: Vec<StridedBuffer>,
+}
+
+impl Case {
+    fn new(random: &mut Random, taste: Taste) -> Case {
+        let dag = Dag::new(random, taste);
+        let given = dag.fill(random);
+        let inputs = copies(&given);
+        let mut expected = dag.run(&inputs).unwrap_or_else(|error| panic!("{dag:?}: {error}"));
+        expected.extend(inputs);
+        Case { dag, given, expected }
+    }
+
+    fn trace(&self, fusion: Fusion) -> Form {
+        let inputs: Vec<&StridedBuffer> = self.given.iter().collect();
+        let options = Options { fusion, ..Options::default() };
+        trace(&inputs, options, |inputs| self.dag.run(&inputs))
+            .unwrap_or_else(|e| panic!("{:?}: {e}", self.dag))
+    }
+
+    /// Runs the function on fresh inputs and compares.
+    #[track_caller]
+    fn check(&self, what: &str, form: &Form, run: impl Fn(&[&StridedBuffer]) -> Result<Vec<StridedBuffer>>) {
+        let inputs = copies(&self.given);
+        let context = || format!("{what}: {:?}\n{}\n{}", self.dag, form.graph(), form.explain());
+        let results = run(&inputs.iter().collect::<Vec<_>>());
+        let results = results.unwrap_or_else(|error| panic!("{error}\n{}", context()));
+        assert_eq!(self.expected.len(), results.len() + inputs.len());
+        for (expected, got) in self.expected.iter().zip(results.iter().chain(&inputs)) {
+            assert_eq!(expected.meta(), got.meta(), "{}", context());
+            compare(expected, got, Bound::Exact).unwrap_or_else(|found| panic!("{found}\n{}", context()));
+        }
+    }
 }
 
 #[test]
-fn random_functions_give_the_same_bits_eager_fused_and_unfused() {
-    let mut random = Random::new(6);
-    let mut n_ops = 0;
-    for turn in 0..cases(5_000) {
-        let dag = Dag::new(&mut random, Taste::ALL);
-        let given = dag.fill(&mut random);
-        let eager_inputs = copies(&given);
-        let eager = dag.run(&eager_inputs).unwrap_or_else(|error| panic!("turn {turn}: {error}\n{dag:?}"));
-        n_ops += dag.ops();
-        for fusion in [Fusion::On, Fusion::Off] {
-            let inputs = copies(&given);
-            let references: Vec<&StridedBuffer> = inputs.iter().collect();
-            let traced = trace(&references, Options { fusion }, |inputs| dag.run(&inputs));
-            let traced = traced.unwrap_or_else(|error| panic!("turn {turn} {fusion:?}: {error}\n{dag:?}"));
-            let graph = traced.graph();
-            graph.verify().unwrap_or_else(|error| panic!("turn {turn} {fusion:?}: {error}\n{graph}"));
-            let text = graph.to_string();
-            let again = Graph::parse(&text, REGISTRY.iter());
-            let again = again.unwrap_or_else(|error| panic!("turn {turn} {fusion:?}: {error}\n{text}"));
-            assert!(*graph == again && again.to_string() == text, "turn {turn} {fusion:?}:\n{text}\n{again}");
-            let results = traced.run(&references);
-            let results = results.unwrap_or_else(|error| panic!("turn {turn} {fusion:?}: {error}\n{text}"));
-            let expected = eager.iter().chain(&eager_inputs);
-            for (expected, got) in expected.zip(results.iter().chain(&inputs)) {
-                assert_eq!(expected.meta(), got.meta(), "turn {turn} {fusion:?}: {dag:?}");
-                compare(expected, got, Bound::Exact).unwrap_or_else(|difference| {
-                    panic!("turn {turn} {fusion:?}: {difference}\n{dag:?}\n{text}\n{}", traced.explain())
-                });
-            }
+fn random_functions_give_the_same_bits_eager_traced_fused_and_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |random: &mut Random, turn: usize, path: &Path| {
+        let case = Case::new(random, Taste::ALL);
+        let [fused, unfused] = [Fusion::On, Fusion::Off].map(|fusion| case.trace(fusion));
+        case.check(&format!("turn {turn} fused"), &fused, |inputs| fused.run(inputs));
+        case.check(&format!("turn {turn} op by op"), &unfused, |inputs| unfused.run(inputs));
+
+        let text = fused.graph().to_string();
+        let again = Graph::parse(&text, REGISTRY.iter()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert!(*fused.graph() == again && again.to_string() == text, "turn {turn}:\n{text}\n{again}");
+
+        fused.save(path).unwrap();
+        let loaded = Loaded::from_file(path, REGISTRY.iter()).unwrap();
+        // The second call takes the way of known layouts.
+        for call in ["first", "second"] {
+            case.check(&format!("turn {turn} loaded, {call} call"), &fused, |inputs| loaded.call(inputs));
         }
+        case.dag.ops()
+    };
+    let half = |seed: u64| {
+        let (mut random, path) = (Random::new(seed), folder.path().join(format!("{seed}.gems")));
+        (0..2_500).map(|turn| check(&mut random, turn, &path)).sum::<usize>()
+    };
+    let n_ops = std::thread::scope(|scope| {
+        let other = scope.spawn(|| half(8));
+        half(6) + other.join().unwrap()
+    });
+    assert!(n_ops > 40_000, "{n_ops} ops");
+}
+
+/// Kernels as the host's compiler builds them; functions of few ops, since each kernel is built.
+#[cfg(feature = "host-run")]
+#[test]
+fn random_functions_give_the_same_bits_in_generated_code() {
+    use gems_runtime::exec::BackEnds;
+    use gems_tests::host_run;
+
+    let back_ends = BackEnds { kernel: host_run::back_end, sum: host_run::sum_back_end };
+    let mut random = Random::new(7);
+    for turn in 0..60 {
+        let case = Case::new(&mut random, Taste { ops: 12, ..Taste::EXACT });
+        let form = case.trace(Fusion::On);
+        case.check(&format!("turn {turn}"), &form, |inputs| form.run_on(back_ends, inputs));
     }
-    assert!(n_ops > 8 * cases(5_000), "{n_ops} ops");
 }

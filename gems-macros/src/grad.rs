@@ -79,6 +79,11 @@ struct Task<'a> {
     errors: &'a Errors,
 }
 
+/// Whether a function has too many float parameters for the full form of its derivative; an op needs none.
+pub(crate) fn is_too_large(function: &Function) -> bool {
+    function.signature.params.iter().filter(|param| is_differentiable(&param.ty)).count() > MAX_OUTPUTS
+}
+
 /// The full form of the derivative.
 pub(crate) fn full(
     function: &Function,
@@ -89,6 +94,10 @@ pub(crate) fn full(
     errors: &Errors,
 ) -> Option<Function> {
     let task = Task::new(function, outputs, grad, private, errors)?;
+    if is_too_large(function) {
+        task.too_large(grad);
+        return None;
+    }
     let derivative = task.derive(grad, false)?;
     let (params, ..) = task.params();
     let wanted = task.wanted(grad);
@@ -120,10 +129,15 @@ pub(crate) fn op(
     let (params, sources) = task.params();
     let wanted = task.wanted(grad);
     let (mut results, mut targets, mut gradients) = (Vec::new(), Vec::new(), Vec::new());
+    // Where there are too many results, equal ones are one.
+    let shared = is_too_large(function);
     for (i, param) in function.signature.params.iter().enumerate() {
         gradients.push(match derivative.gradients[i] {
             Some(_) if param.is_number || !wanted[i] => Gradient::None,
             Some(gradient) if derivative.graph.is_zero(gradient) => Gradient::Zero,
+            Some(gradient) if shared && results.contains(&gradient) => {
+                Gradient::Output(results.iter().position(|result| *result == gradient).unwrap_or_default())
+            }
             Some(gradient) => {
                 results.push(gradient);
                 targets.push(i);
@@ -134,6 +148,10 @@ pub(crate) fn op(
     }
     if gradients.iter().all(|gradient| *gradient == Gradient::None) {
         errors.at(&grad.word, "no parameter is a float or complex tensor; remove `grad`");
+        return None;
+    }
+    if results.len() > MAX_OUTPUTS {
+        task.too_large(grad);
         return None;
     }
     let used = place::used_params(&derivative.graph, &results);
@@ -193,14 +211,8 @@ impl<'a> Task<'a> {
                 return None;
             }
         }
-        let results = signature.params.iter().filter(|param| is_differentiable(&param.ty)).count();
-        if results > MAX_OUTPUTS || task.n_cotangents() + signature.params.len() > MAX_PARAMS {
-            errors.at(
-                &grad.word,
-                format_args!(
-                    "a derivative has at most {MAX_PARAMS} operands and {MAX_OUTPUTS} results; split the function"
-                ),
-            );
+        if task.n_cotangents() + signature.params.len() > MAX_PARAMS {
+            task.too_large(grad);
             return None;
         }
         if !signature.outputs.iter().any(is_differentiable) {
@@ -212,6 +224,15 @@ impl<'a> Task<'a> {
             return None;
         }
         Some(task)
+    }
+
+    fn too_large(&self, grad: &Grad) {
+        self.errors.at(
+            &grad.word,
+            format_args!(
+                "a derivative has at most {MAX_PARAMS} operands and {MAX_OUTPUTS} results; split the function"
+            ),
+        );
     }
 
     fn signature(&self) -> &'a Signature {

@@ -1,7 +1,9 @@
-//! The pointwise part of a transformer's MLP, traced and fused: the graph, what was joined, and the CUDA it became.
+//! The pointwise part of a transformer's MLP, traced and fused: the graph, what was joined, the CUDA it became, and the
+//! function from its file.
 #![expect(clippy::print_stdout, reason = "the example shows what it does")]
 
-use gems_ops::prelude::*;
+use gems_ops::trace::{Graph, Loaded};
+use gems_ops::{REGISTRY, prelude::*};
 
 /// Gate and up projection with biases, gelu gate, dropout by mask, residual: what stands between two matrix products.
 fn mlp<B: Buffer>(gate: &B, up: &B, gate_bias: &B, up_bias: &B, residual: &B) -> Result<B> {
@@ -35,11 +37,19 @@ fn main() -> Result<()> {
         println!("{tokens} tokens: the same bits as five eager calls");
         if tokens == 7 {
             let inputs = [&gate, &up, &gate_bias, &up_bias, &residual];
-            println!("\n{:?}\n\n{}\n{}", f.stats(), f.graph(inputs)?, f.explain(inputs)?);
-            println!("the graph for `dot -Tsvg`:\n{}", f.graph(inputs)?.dot());
+            let graph = f.graph(inputs)?;
+            println!("\n{:?}\n\n{graph}\n{}", f.stats(), f.explain(inputs)?);
+            println!("the graph for `dot -Tsvg`:\n{}", graph.dot());
+            assert_eq!(Graph::parse(&graph.to_string(), REGISTRY.iter())?, graph, "it reads back");
             for source in f.cuda_sources(inputs)? {
                 println!("{source}");
             }
+            let path = std::env::temp_dir().join(format!("mlp-{}.gems", std::process::id()));
+            f.save(&path)?;
+            let loaded = Loaded::from_file(&path, REGISTRY.iter())?.call(&inputs)?;
+            let same = ne(&loaded[0], &fused)?.to_vec::<bool>()?.iter().all(|differs| !differs);
+            assert!(same && std::fs::remove_file(&path).is_ok());
+            println!("the function from a file of its own gives the same bits");
         }
     }
     Ok(())

@@ -22,7 +22,7 @@ pub fn relu<T: Real>(input: T) -> T {
 /// Matches `torch.nn.functional.relu6`.
 ///
 /// Accuracy: exact. Derivative: 1 inside (0, 6) and at NaN, else 0.
-#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad(backward = crate::slope::of_relu6))]
+#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad(backward = crate::slope::of_relu6, order = 2))]
 pub fn relu6<T: Real>(input: T) -> T {
     clamp::scalar(input, 0 as T, 6 as T)
 }
@@ -34,7 +34,7 @@ pub fn relu6<T: Real>(input: T) -> T {
 /// Accuracy: exact. Derivative: 1 inside the bounds and at NaN, else 0.
 #[pointwise_dynamic(
     promote = default(input), dtypes(int, float), numbers = saturate, vote(input), check = bounds_in_order,
-    grad(wrt(input), backward = crate::slope::of_number_clamp)
+    grad(wrt(input), backward = crate::slope::of_number_clamp, order = 2)
 )]
 pub fn hardtanh<T: Real>(input: T, min_val: T, max_val: T) -> T {
     clamp::scalar(input, min_val, max_val)
@@ -45,7 +45,7 @@ pub fn hardtanh<T: Real>(input: T, min_val: T, max_val: T) -> T {
 /// Matches `torch.nn.functional.threshold`.
 ///
 /// Accuracy: exact. Derivative: 0 up to the threshold, else 1.
-#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad)]
+#[pointwise_dynamic(promote = default(input), dtypes(int, float), grad(order = 2))]
 pub fn threshold<T: Real>(input: T, #[param] threshold: T, #[param] value: T) -> T {
     if input <= threshold { value } else { input }
 }
@@ -68,7 +68,7 @@ pub fn leaky_relu<T: Float>(input: T, #[param] negative_slope: T) -> T {
 /// Special values: NaN stays, ±∞ as the formula. Accuracy: every written step is rounded correctly, alike on all
 /// devices. Derivative: 1 or weight for x; x for weight where x is not positive.
 #[doc(alias = "_prelu_kernel")]
-#[pointwise_dynamic(promote = default(input, weight), grad)]
+#[pointwise_dynamic(promote = default(input, weight), grad(order = 2))]
 pub fn prelu_kernel<T: Float>(input: T, weight: T) -> T {
     if input > 0 { input } else { weight * input }
 }
@@ -146,7 +146,7 @@ fn alpha_is_not_zero(arguments: &[Seen], _: DType) -> Result<()> {
 ///
 /// Special values: ∞ → ∞, −∞ → −alpha, NaN stays. Accuracy: 4 ulp of each factor, relative in the tails. Derivative:
 /// 1 where x is positive, else exp(x/alpha).
-#[pointwise_dynamic(promote = default(input), check = alpha_is_not_zero, grad)]
+#[pointwise_dynamic(promote = default(input), check = alpha_is_not_zero, grad(order = 2))]
 pub fn celu<T: Float>(input: T, #[param] alpha: T) -> T {
     if input > 0 { input } else { alpha * (input / alpha).exp_m1() }
 }
@@ -157,7 +157,7 @@ pub fn celu<T: Float>(input: T, #[param] alpha: T) -> T {
 ///
 /// Special values: ∞ → ∞, −∞ → −scale·alpha, NaN stays. Accuracy: 4 ulp of each factor, relative in the tails.
 /// Derivative: as `elu`.
-#[pointwise_dynamic(promote = default(input), grad)]
+#[pointwise_dynamic(promote = default(input), grad(order = 2))]
 pub fn selu<T: Float>(input: T) -> T {
     elu::scalar(input, 1.6732632423543772, 1.0507009873554805, 1.0)
 }
@@ -197,7 +197,7 @@ pub fn silu<T: Float>(input: T) -> T {
     if input < 0 { if decay == 0 { -0.0 } else { input * decay / (1 + decay) } } else { input / (1 + decay) }
 }
 
-#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "silu")]
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "silu", grad)]
 fn silu_complex<T: Analytic>(input: T) -> T {
     input * sigmoid_complex::scalar(input)
 }
@@ -240,7 +240,7 @@ pub fn softplus<T: Float>(input: T, #[param] beta: T, #[param] threshold: T) -> 
 /// Accuracy: every written step is rounded correctly, alike on all devices. Derivative: 1/(1 + |x|)².
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(int, float), complex = softsign_complex, integers = softsign_integers,
-    grad(backward = crate::slope::of_softsign)
+    grad(backward = crate::slope::of_softsign, order = 2)
 )]
 pub fn softsign<T: Float>(input: T) -> T {
     if input.is_infinite() { (1.0).copysign(input) } else { input / (1 + input.abs()) }
@@ -285,12 +285,12 @@ fn tanh_gap<T: Float>(x: T) -> T {
 /// Matches `torch.nn.functional.tanhshrink`, which cancels near 0.
 ///
 /// Special values: ±0 → ±0, ±∞ → ±∞, NaN stays. Accuracy: 4 ulp; complex 8 ulp of the magnitude. Derivative: tanh² x.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float), complex = tanhshrink_complex, grad(backward = crate::slope::of_tanhshrink))]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float), complex = tanhshrink_complex, grad(backward = crate::slope::of_tanhshrink, order = 2))]
 pub fn tanhshrink<T: Float>(input: T) -> T {
     if input.abs() < 1 { tanh_gap(input) / input.cosh() } else { input - input.tanh() }
 }
 
-#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "tanhshrink")]
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "tanhshrink", grad)]
 fn tanhshrink_complex<T: Analytic>(input: T) -> T {
     input - input.tanh()
 }
@@ -303,7 +303,7 @@ fn tanhshrink_complex<T: Analytic>(input: T) -> T {
 /// devices. Derivative: 0 within ±λ, else 1.
 #[pointwise_dynamic(
     promote = default(input), check = last_is_not_negative,
-    grad(backward = crate::slope::of_shrink)
+    grad(backward = crate::slope::of_shrink, order = 2)
 )]
 pub fn softshrink<T: Float>(input: T, #[param] lambd: T) -> T {
     if input > lambd {
@@ -321,7 +321,7 @@ pub fn softshrink<T: Float>(input: T, #[param] lambd: T) -> T {
 /// Matches `torch.nn.functional.hardshrink`.
 ///
 /// Accuracy: exact. Derivative: 0 within ±λ, else 1.
-#[pointwise_dynamic(promote = default(input), grad(backward = crate::slope::of_shrink))]
+#[pointwise_dynamic(promote = default(input), grad(backward = crate::slope::of_shrink, order = 2))]
 pub fn hardshrink<T: Float>(input: T, #[param] lambd: T) -> T {
     if -lambd <= input && input <= lambd { 0 } else { input }
 }
@@ -331,7 +331,7 @@ pub fn hardshrink<T: Float>(input: T, #[param] lambd: T) -> T {
 /// Matches `torch.nn.functional.hardsigmoid`.
 ///
 /// Accuracy: every written step is rounded correctly, alike on all devices. Derivative: 1/6 inside ±3, else 0.
-#[pointwise_dynamic(promote = default(input), grad(backward = hardsigmoid_backward::scalar))]
+#[pointwise_dynamic(promote = default(input), grad(backward = hardsigmoid_backward::scalar, order = 2))]
 pub fn hardsigmoid<T: Float>(input: T) -> T {
     relu6::scalar(input + 3) / 6
 }
@@ -342,7 +342,7 @@ pub fn hardsigmoid<T: Float>(input: T) -> T {
 ///
 /// Accuracy: every written step is rounded correctly, alike on all devices. Derivative: 0 up to −3, x/3 + ½ below 3,
 /// else 1.
-#[pointwise_dynamic(promote = default(input), grad(backward = hardswish_backward::scalar))]
+#[pointwise_dynamic(promote = default(input), grad(backward = hardswish_backward::scalar, order = 2))]
 pub fn hardswish<T: Float>(input: T) -> T {
     if input <= -3 { -0.0 } else { input * relu6::scalar(input + 3) / 6 }
 }
@@ -353,7 +353,7 @@ pub fn hardswish<T: Float>(input: T) -> T {
 ///
 /// Special values: −∞ → −∞, ∞ → 0, NaN stays. Accuracy: 4 ulp. Derivative: σ(−x).
 #[doc(alias = "logsigmoid")]
-#[pointwise_dynamic(promote = default(input), grad(backward = log_sigmoid_backward::scalar))]
+#[pointwise_dynamic(promote = default(input), grad(backward = log_sigmoid_backward::scalar, order = 2))]
 pub fn log_sigmoid<T: Float>(input: T) -> T {
     input.minimum(0) - (-input.abs()).exp().ln_1p()
 }

@@ -12,7 +12,7 @@ use gems_runtime::op::{Operand, Seen};
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: 1 for both.
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn add<T: Number>(input: T, other: T) -> T {
     input + other
 }
@@ -27,7 +27,7 @@ pub fn add<T: Number>(input: T, other: T) -> T {
 /// Derivative: 1 for x, alpha for y.
 #[pointwise_dynamic(
     promote = default(input, other), dtypes(bool, int, float, complex), check = bool_factor_for_bool,
-    grad
+    grad(order = 2)
 )]
 pub fn add_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     input + alpha * other
@@ -40,7 +40,7 @@ pub fn add_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: 1 for x, −1 for y.
 #[doc(alias = "subtract")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float, complex), check = no_bool, grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float, complex), check = no_bool, grad(order = 2))]
 pub fn sub<T: Number>(input: T, other: T) -> T {
     input - other
 }
@@ -52,7 +52,7 @@ pub fn sub<T: Number>(input: T, other: T) -> T {
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: 1 for x, −alpha for y.
 #[pointwise_dynamic(
-    promote = default(input, other), dtypes(int, float, complex), check = no_bool_at_all, grad
+    promote = default(input, other), dtypes(int, float, complex), check = no_bool_at_all, grad(order = 2)
 )]
 pub fn sub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     input - alpha * other
@@ -66,7 +66,7 @@ pub fn sub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
 /// Derivative: −1 for x, 1 for y.
 #[doc(alias = "__rsub__")]
 #[pointwise_dynamic(
-    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = no_bool, grad
+    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = no_bool, grad(order = 2)
 )]
 pub fn rsub<T: Number>(input: T, other: T) -> T {
     other - input
@@ -79,7 +79,7 @@ pub fn rsub<T: Number>(input: T, other: T) -> T {
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: −alpha for x, 1 for y.
 #[pointwise_dynamic(
-    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = no_bool_at_all, grad
+    promote = default(input, other), dtypes(int, float, complex), vote(other, input), check = no_bool_at_all, grad(order = 2)
 )]
 pub fn rsub_scaled<T: Number>(input: T, other: T, #[param] alpha: T) -> T {
     other - alpha * input
@@ -161,12 +161,12 @@ pub fn remainder<T: Real>(input: T, other: T) -> T {
 ///
 /// Accuracy: exact. Derivative: −1.
 #[doc(alias = "negative")]
-#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float), complex = neg_complex, grad)]
+#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float), complex = neg_complex, grad(order = 2))]
 pub fn neg<T: Bits>(input: T) -> T {
     input.neg()
 }
 
-#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "neg")]
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "neg", grad)]
 fn neg_complex<T: Number>(input: T) -> T {
     -input
 }
@@ -176,7 +176,7 @@ fn neg_complex<T: Number>(input: T) -> T {
 /// Matches `torch.positive`, which returns x itself; bool is refused as there.
 ///
 /// Special values: kept, bit by bit. Accuracy: exact. Derivative: 1.
-#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float, complex), grad)]
+#[pointwise_dynamic(promote = default(input), compute = storage, dtypes(int, float, complex), grad(order = 2))]
 pub fn positive<T: Element>(input: T) -> T {
     input
 }
@@ -189,7 +189,7 @@ pub fn positive<T: Element>(input: T) -> T {
 ///
 /// Accuracy: exact; of complex numbers 4 ulp. Derivative: the sign of x, 0 at 0 and NaN; z/|z| of complex numbers.
 #[doc(alias = "absolute")]
-#[pointwise_dynamic(promote = complex_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = complex_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn abs<T: Number>(input: T) -> T::Real {
     input.abs()
 }
@@ -296,7 +296,7 @@ pub fn addcdiv<T: Analytic>(input: T, tensor1: T, tensor2: T, #[param] value: T)
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: a for x, x for a, 1 for b.
 #[pointwise_dynamic(
-    promote = default(input, a, b), dtypes(int, float), integers = mul_add_plain, complex = mul_add_plain, grad
+    promote = default(input, a, b), dtypes(int, float), integers = mul_add_plain, complex = mul_add_plain, grad(order = 2)
 )]
 pub fn mul_add<T: Float>(input: T, a: T, b: T) -> T {
     input.mul_add(a, b)
@@ -328,7 +328,7 @@ pub fn add_relu<T: Real>(input: T, other: T, #[param] alpha: T) -> T {
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: 1 − weight for x, weight for end, end − x for weight.
-#[pointwise_dynamic(promote = default(input, end, weight), dtypes(float, complex), vote(input, end), grad)]
+#[pointwise_dynamic(promote = default(input, end, weight), dtypes(float, complex), vote(input, end), grad(order = 2))]
 pub fn lerp<T: Analytic>(input: T, end: T, weight: T) -> T {
     let span = end - input;
     if 2 * weight.abs() < 1 { input + weight * span } else { end - span * (1 - weight) }
@@ -375,7 +375,7 @@ pub fn addr<B: Buffer>(
 /// Matches `torch.hypot`.
 ///
 /// Accuracy: 4 ulp. Derivative: x/r and y/r, 0 at (0, 0).
-#[pointwise_dynamic(promote = default(input, other), grad)]
+#[pointwise_dynamic(promote = default(input, other), grad(order = 2))]
 pub fn hypot<T: Float>(input: T, other: T) -> T {
     input.hypot(other)
 }
@@ -421,7 +421,7 @@ pub fn lcm<T: Int>(input: T, other: T) -> T {
 /// Special values: ±0, ±∞ and NaN stay; 0·2^∞ = NaN. Accuracy: exact for a whole y, else 2 ulp; a complex power is
 /// rounded in its own precision on the way. Derivative: 2^y for x, r·ln 2 for y.
 #[pointwise_dynamic(
-    promote = int_to_float(input, other), dtypes(bool, int, float), complex = ldexp_complex, grad(backward = crate::slope::of_ldexp)
+    promote = int_to_float(input, other), dtypes(bool, int, float), complex = ldexp_complex, grad(backward = crate::slope::of_ldexp, order = 2)
 )]
 pub fn ldexp<T: Float>(input: T, other: T) -> T {
     let whole = other.is_finite() && other == other.trunc();

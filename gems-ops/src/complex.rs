@@ -10,7 +10,7 @@ use gems_runtime::layout::Layout;
 /// Matches the values of `torch.real`, which is a view: [`real_view`].
 ///
 /// Special values: kept. Accuracy: exact. Derivative: the incoming gradient as a real number.
-#[pointwise_dynamic(promote = complex_to_float(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = complex_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn real<T: Number>(input: T) -> T::Real {
     input.re()
 }
@@ -20,7 +20,7 @@ pub fn real<T: Number>(input: T) -> T::Real {
 /// Matches the values of `torch.imag`, which is a view: [`imag_view`].
 ///
 /// Accuracy: exact. Derivative: i times the incoming gradient.
-#[pointwise_dynamic(promote = complex_to_float(input), dtypes(complex), grad)]
+#[pointwise_dynamic(promote = complex_to_float(input), dtypes(complex), grad(order = 2))]
 pub fn imag<T: Number>(input: T) -> T::Real {
     input.im()
 }
@@ -31,7 +31,7 @@ pub fn imag<T: Number>(input: T) -> T::Real {
 ///
 /// Special values: the sign of NaN and 0 turns, too. Accuracy: exact. Derivative: the conjugate of the incoming
 /// gradient.
-#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = default(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn conj_physical<T: Number>(input: T) -> T {
     input.conj()
 }
@@ -54,7 +54,7 @@ pub fn angle<T: Analytic>(input: T) -> T::Real {
 /// f16 gives c32, f64 gives c128, bf16 and f32 give c64. Matches `torch.complex`; dtypes promote here.
 ///
 /// Special values: kept. Accuracy: exact. Derivative: the parts of the incoming gradient.
-#[pointwise_dynamic(promote = default(real, imag), dtypes(f16, bf16, f32, f64), grad)]
+#[pointwise_dynamic(promote = default(real, imag), dtypes(f16, bf16, f32, f64), grad(order = 2))]
 pub fn complex<T: Float>(real: T, imag: T) -> T::Complex {
     real.to_complex(imag)
 }

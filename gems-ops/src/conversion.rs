@@ -15,7 +15,7 @@ use gems_runtime::op::{Operand, Seen};
 /// Accuracy: one rounding, to nearest even. Derivative: 1.
 #[doc(alias = "clone")]
 #[doc(alias = "to")]
-#[pointwise_dynamic(promote = no_opmath(input), casts = freely, grad)]
+#[pointwise_dynamic(promote = no_opmath(input), casts = freely, grad(order = 2))]
 pub fn copy<T: Element>(input: T) -> T {
     input
 }
@@ -91,7 +91,7 @@ pub fn full_like<B: Buffer>(input: &B, fill_value: impl Into<Scalar>, dtype: Opt
 /// Special values: kept, bit by bit. Accuracy: exact. Derivative: 1 for the chosen one.
 #[pointwise_dynamic(
     name = "where", promote = no_opmath(input, other), accepts(condition = bool | u8),
-    grad
+    grad(order = 2)
 )]
 pub fn where_<T: Element>(condition: bool, input: T, other: T) -> T {
     if condition { input } else { other }
@@ -102,7 +102,7 @@ pub fn where_<T: Element>(condition: bool, input: T, other: T) -> T {
 /// Matches `torch.masked_fill`.
 ///
 /// Special values: kept, bit by bit. Accuracy: exact. Derivative: 1 for x outside the mask, 1 for `value` under it.
-#[pointwise_dynamic(promote = no_opmath(input), check = last_is_one_value, accepts(mask = bool), vote(input, mask), grad)]
+#[pointwise_dynamic(promote = no_opmath(input), check = last_is_one_value, accepts(mask = bool), vote(input, mask), grad(order = 2))]
 pub fn masked_fill<T: Element>(input: T, mask: bool, value: T) -> T {
     if mask { value } else { input }
 }
@@ -114,7 +114,7 @@ pub fn masked_fill<T: Element>(input: T, mask: bool, value: T) -> T {
 /// Accuracy: every written step is rounded correctly, alike on all devices. Derivative: scale under the mask.
 #[doc(alias = "_masked_scale")]
 #[doc(alias = "native_dropout_backward")]
-#[pointwise_dynamic(promote = default(input), accepts(mask = bool | u8), grad)]
+#[pointwise_dynamic(promote = default(input), accepts(mask = bool | u8), grad(order = 2))]
 pub fn masked_scale<T: Float>(input: T, mask: bool, #[param] scale: T) -> T {
     if mask { input * scale } else { 0 }
 }
@@ -127,7 +127,7 @@ pub fn masked_scale<T: Float>(input: T, mask: bool, #[param] scale: T) -> T {
 ///
 /// Accuracy: exact. Derivative: 1 where nothing was replaced, else 0; real numbers only.
 #[pointwise_dynamic(
-    promote = default(input), dtypes(bool, int, float), complex = nan_to_num_complex, grad
+    promote = default(input), dtypes(bool, int, float), complex = nan_to_num_complex, grad(order = 2)
 )]
 pub fn nan_to_num_kernel<T: Real>(input: T, #[param] nan: T, #[param] posinf: T, #[param] neginf: T) -> T {
     if input.is_nan() {
@@ -348,8 +348,8 @@ pub fn saturate_weight_to_fp16<T: Float>(weight: T) -> T {
 /// Matches `aten::fake_quantize_per_tensor_affine_cachemask_backward`.
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
-/// Derivative: none.
-#[pointwise_dynamic(promote = default(grad_output), accepts(mask = bool))]
+/// Derivative: by the formula.
+#[pointwise_dynamic(promote = default(grad_output), accepts(mask = bool), grad)]
 pub fn fake_quantize_per_tensor_affine_cachemask_backward<T: Float>(grad_output: T, mask: bool) -> T {
     if mask { grad_output } else { 0 }
 }

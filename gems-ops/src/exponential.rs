@@ -81,7 +81,7 @@ pub fn log1p<T: Analytic>(input: T) -> T {
 /// Matches `torch.logaddexp`.
 ///
 /// Accuracy: 4 ulp of the larger term. Derivative: σ(x − y) for x, σ(y − x) for y, ½ each at equal infinities.
-#[pointwise_dynamic(promote = default(input, other), complex = logaddexp_complex, grad(backward = crate::slope::of_logaddexp))]
+#[pointwise_dynamic(promote = default(input, other), complex = logaddexp_complex, grad(backward = crate::slope::of_logaddexp, order = 2))]
 pub fn logaddexp<T: Float>(input: T, other: T) -> T {
     if input == other {
         input + T::LN_2
@@ -102,7 +102,7 @@ fn logaddexp_complex<T: Analytic>(input: T, other: T) -> T {
 /// Matches `torch.logaddexp2`.
 ///
 /// Accuracy: 4 ulp of the larger term. Derivative: 1/(1 + 2^(y−x)) for x, 1/(1 + 2^(x−y)) for y.
-#[pointwise_dynamic(promote = default(input, other), grad(backward = crate::slope::of_logaddexp2))]
+#[pointwise_dynamic(promote = default(input, other), grad(backward = crate::slope::of_logaddexp2, order = 2))]
 pub fn logaddexp2<T: Float>(input: T, other: T) -> T {
     if input == other {
         input + 1
@@ -119,7 +119,7 @@ pub fn logaddexp2<T: Float>(input: T, other: T) -> T {
 #[doc(alias = "special_xlogy")]
 #[pointwise_dynamic(
     promote = int_to_float(input, other), dtypes(bool, int, float),
-    grad(backward = crate::slope::of_xlogy)
+    grad(backward = crate::slope::of_xlogy, order = 2)
 )]
 pub fn xlogy<T: Float>(input: T, other: T) -> T {
     if input == 0 && !other.is_nan() { 0 } else { input * other.ln() }
@@ -132,7 +132,7 @@ pub fn xlogy<T: Float>(input: T, other: T) -> T {
 /// Accuracy: 4 ulp. Derivative: ln(1 + y) for x, 0 where x = 0 and y ≤ −1; x/(1 + y) for y.
 #[pointwise_dynamic(
     promote = int_to_float(input, other), dtypes(bool, int, float),
-    grad(backward = crate::slope::of_xlog1py)
+    grad(backward = crate::slope::of_xlog1py, order = 2)
 )]
 pub fn special_xlog1py<T: Float>(input: T, other: T) -> T {
     if input == 0 && !other.is_nan() { 0 } else { input * other.ln_1p() }
@@ -145,7 +145,7 @@ pub fn special_xlog1py<T: Float>(input: T, other: T) -> T {
 /// Accuracy: 4 ulp. Derivative: −ln x − 1; ∞ at 0, NaN below.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = crate::slope::of_entr)
+    grad(backward = crate::slope::of_entr, order = 2)
 )]
 pub fn special_entr<T: Float>(input: T) -> T {
     if input == 0 {
@@ -165,7 +165,7 @@ pub fn special_entr<T: Float>(input: T) -> T {
 #[doc(alias = "special_logit")]
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = logit_backward::scalar)
+    grad(backward = logit_backward::scalar, order = 2)
 )]
 pub fn logit<T: Float>(input: T) -> T {
     if (input - 0.5).abs() < 0.25 { 2 * (2 * input - 1).atanh() } else { input.ln() - (-input).ln_1p() }
@@ -178,7 +178,7 @@ pub fn logit<T: Float>(input: T) -> T {
 /// Accuracy: 4 ulp of the larger term. Derivative: 1/(x(1 − x)), 0 outside [eps, 1 − eps].
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = logit_eps_backward::scalar)
+    grad(backward = logit_eps_backward::scalar, order = 2)
 )]
 pub fn logit_eps<T: Float>(input: T, #[param] eps: T) -> T {
     let bounded = if input < eps {
@@ -204,7 +204,7 @@ pub fn sigmoid<T: Float>(input: T) -> T {
     if input < 0 { decay / (1 + decay) } else { 1 / (1 + decay) }
 }
 
-#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sigmoid")]
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sigmoid", grad)]
 pub(crate) fn sigmoid_complex<T: Analytic>(input: T) -> T {
     let is_left = input.re() < 0;
     let decay = (if is_left { input } else { -input }).exp();
@@ -218,8 +218,8 @@ pub(crate) fn sigmoid_complex<T: Analytic>(input: T) -> T {
 /// Matches `aten::sigmoid_backward`.
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
-/// ulp. Derivative: none.
-#[pointwise_dynamic(promote = default(grad_output, output))]
+/// ulp. Derivative: by the formula.
+#[pointwise_dynamic(promote = default(grad_output, output), grad)]
 pub fn sigmoid_backward<T: Float>(grad_output: T, output: T) -> T {
     grad_output * ((1 - output) * output)
 }
@@ -228,8 +228,8 @@ pub fn sigmoid_backward<T: Float>(grad_output: T, output: T) -> T {
 ///
 /// Matches `aten::logit_backward` without `eps`.
 ///
-/// Accuracy: every written step is rounded; functions of the library have 2 ulp. Derivative: none.
-#[pointwise_dynamic(promote = default(grad_output, input))]
+/// Accuracy: every written step is rounded; functions of the library have 2 ulp. Derivative: by the formula.
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn logit_backward<T: Float>(grad_output: T, input: T) -> T {
     if input < 0 || input > 1 {
         T::NAN
@@ -245,8 +245,8 @@ pub fn logit_backward<T: Float>(grad_output: T, input: T) -> T {
 /// Matches `aten::logit_backward`.
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
-/// ulp. Derivative: none.
-#[pointwise_dynamic(promote = default(grad_output, input))]
+/// ulp. Derivative: by the formula.
+#[pointwise_dynamic(promote = default(grad_output, input), grad)]
 pub fn logit_eps_backward<T: Float>(grad_output: T, input: T, #[param] eps: T) -> T {
     if input < eps || input > 1 - eps { 0 } else { grad_output / (input * (1 - input)) }
 }

@@ -8,7 +8,7 @@ use crate::prelude::*;
 ///
 /// Accuracy: exact. Derivative: 1 for the greater, ½ each for equals, 1 each if one is NaN.
 #[doc(alias = "max")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad(order = 2))]
 pub fn maximum<T: Real>(input: T, other: T) -> T {
     input.maximum(other)
 }
@@ -19,7 +19,7 @@ pub fn maximum<T: Real>(input: T, other: T) -> T {
 ///
 /// Accuracy: exact. Derivative: 1 for the lesser, ½ each for equals, 1 each if one is NaN.
 #[doc(alias = "min")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad(order = 2))]
 pub fn minimum<T: Real>(input: T, other: T) -> T {
     input.minimum(other)
 }
@@ -29,7 +29,7 @@ pub fn minimum<T: Real>(input: T, other: T) -> T {
 /// Matches `torch.fmax` but for the zeros.
 ///
 /// Accuracy: exact. Derivative: 1 for the result's operand, ½ each for equals.
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad(order = 2))]
 pub fn fmax<T: Real>(input: T, other: T) -> T {
     input.max(other)
 }
@@ -39,7 +39,7 @@ pub fn fmax<T: Real>(input: T, other: T) -> T {
 /// Matches `torch.fmin` but for the zeros.
 ///
 /// Accuracy: exact. Derivative: 1 for the result's operand, ½ each for equals.
-#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(bool, int, float), grad(order = 2))]
 pub fn fmin<T: Real>(input: T, other: T) -> T {
     input.min(other)
 }
@@ -55,7 +55,7 @@ pub fn fmin<T: Real>(input: T, other: T) -> T {
 #[doc(alias = "clip")]
 #[pointwise_dynamic(
     promote = default(input, min, max), dtypes(bool, int, float), numbers = saturate, vote(input),
-    grad(backward = crate::slope::of_clamp, numbers = crate::slope::of_number_clamp)
+    grad(backward = crate::slope::of_clamp, numbers = crate::slope::of_number_clamp, order = 2)
 )]
 pub fn clamp<T: Real>(input: T, min: T, max: T) -> T {
     let raised = if input < min || min.is_nan() { min } else { input };
@@ -69,7 +69,7 @@ pub fn clamp<T: Real>(input: T, min: T, max: T) -> T {
 /// Accuracy: exact. Derivative: as `clamp`.
 #[pointwise_dynamic(
     promote = default(input, min), dtypes(bool, int, float), numbers = saturate, vote(input),
-    grad(backward = crate::slope::of_clamp_min, numbers = crate::slope::of_number_clamp_min)
+    grad(backward = crate::slope::of_clamp_min, numbers = crate::slope::of_number_clamp_min, order = 2)
 )]
 pub fn clamp_min<T: Real>(input: T, min: T) -> T {
     if input < min || min.is_nan() { min } else { input }
@@ -82,7 +82,7 @@ pub fn clamp_min<T: Real>(input: T, min: T) -> T {
 /// Accuracy: exact. Derivative: as `clamp`.
 #[pointwise_dynamic(
     promote = default(input, max), dtypes(bool, int, float), numbers = saturate, vote(input),
-    grad(backward = crate::slope::of_clamp_max, numbers = crate::slope::of_number_clamp_max)
+    grad(backward = crate::slope::of_clamp_max, numbers = crate::slope::of_number_clamp_max, order = 2)
 )]
 pub fn clamp_max<T: Real>(input: T, max: T) -> T {
     if input > max || max.is_nan() { max } else { input }

@@ -58,7 +58,7 @@ pub fn gelu_tanh_and_mul<T: Float>(x: T, y: T) -> T {
 ///
 /// Accuracy: every written step is rounded correctly, alike on all devices. Derivative: y where x is positive, else
 /// 0, for x; relu(x) for y.
-#[pointwise_dynamic(promote = default(x, y), grad)]
+#[pointwise_dynamic(promote = default(x, y), grad(order = 2))]
 pub fn relu_and_mul<T: Float>(x: T, y: T) -> T {
     relu::scalar(x) * y
 }
@@ -70,7 +70,7 @@ pub fn relu_and_mul<T: Float>(x: T, y: T) -> T {
 /// Accuracy: 4 ulp of each factor, relative in the tails. Derivative: as `silu_and_mul`, 0 beyond the bounds.
 #[pointwise_dynamic(
     promote = default(x, y), check = last_is_not_negative,
-    grad(backward = silu_and_mul_with_clamp_backward::scalar)
+    grad(backward = silu_and_mul_with_clamp_backward::scalar, order = 2)
 )]
 pub fn silu_and_mul_with_clamp<T: Float>(x: T, y: T, #[param] limit: T) -> T {
     silu::scalar(clamp_max::scalar(x, limit)) * clamp::scalar(y, -limit, limit)
@@ -206,8 +206,8 @@ pub(crate) fn halves<B: Buffer>(input: &B, axis: isize, op: &str) -> Result<(B, 
 ///
 /// gelu′ = Φ(x) + x·φ(x), with the limits 0 and 1 at ∓∞. Matches FlagGems' `gelu_and_mul` backward.
 ///
-/// Accuracy: every written step is rounded; functions of the library have 2 ulp. Derivative: none.
-#[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy))]
+/// Accuracy: every written step is rounded; functions of the library have 2 ulp. Derivative: by the formula.
+#[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy), grad)]
 pub fn gelu_and_mul_backward<T: Float>(grad_output: T, x: T, y: T) -> (T, T) {
     let cdf = x.normal_cdf();
     let density = 0.3989422804014327 * (-0.5 * x * x).exp();
@@ -221,8 +221,8 @@ pub fn gelu_and_mul_backward<T: Float>(grad_output: T, x: T, y: T) -> (T, T) {
 ///
 /// Matches FlagGems' `gelu_and_mul` backward, with `approximate="tanh"`.
 ///
-/// Accuracy: every written step is rounded; functions of the library have 2 ulp. Derivative: none.
-#[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy))]
+/// Accuracy: every written step is rounded; functions of the library have 2 ulp. Derivative: by the formula.
+#[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy), grad)]
 pub fn gelu_tanh_and_mul_backward<T: Float>(grad_output: T, x: T, y: T) -> (T, T) {
     let u = 0.7978845608028654 * (x + 0.044715 * x * x * x);
     let gate = sigmoid::scalar(2 * u);

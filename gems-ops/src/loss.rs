@@ -22,7 +22,7 @@ pub fn mse_loss<T: Float>(input: T, target: T) -> T {
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: 2w(x − t) for x, minus that for t, (x − t)² for w.
-#[pointwise_dynamic(promote = default(input, target, weight), grad)]
+#[pointwise_dynamic(promote = default(input, target, weight), grad(order = 2))]
 pub fn mse_loss_weighted<T: Float>(input: T, target: T, weight: T) -> T {
     mse_loss::scalar(input, target) * weight
 }
@@ -33,7 +33,7 @@ pub fn mse_loss_weighted<T: Float>(input: T, target: T, weight: T) -> T {
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: the sign of x − t for x, minus that for t, 0 at a tie.
-#[pointwise_dynamic(promote = complex_to_float(input, target), dtypes(int, float, complex), grad)]
+#[pointwise_dynamic(promote = complex_to_float(input, target), dtypes(int, float, complex), grad(order = 2))]
 pub fn l1_loss<T: Number>(input: T, target: T) -> T::Real {
     (input - target).abs()
 }
@@ -55,7 +55,7 @@ pub fn l1_loss_weighted<T: Real>(input: T, target: T, weight: T) -> T {
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: (x − t)/β within β, else the sign of x − t, for x; minus that for t.
-#[pointwise_dynamic(promote = default(input, target), check = check::last_is_not_negative, grad)]
+#[pointwise_dynamic(promote = default(input, target), check = check::last_is_not_negative, grad(order = 2))]
 pub fn smooth_l1_loss<T: Float>(input: T, target: T, #[param] beta: T) -> T {
     let distance = (input - target).abs();
     if distance < beta { 0.5 * distance * distance / beta } else { distance - 0.5 * beta }
@@ -79,7 +79,7 @@ fn positive_delta(arguments: &[Seen], _: DType) -> Result<()> {
 /// Derivative: x − t moved into ±δ for x; minus that for t.
 #[pointwise_dynamic(
     promote = default(input, target), check = positive_delta,
-    grad(backward = crate::slope::of_huber_loss)
+    grad(backward = crate::slope::of_huber_loss, order = 2)
 )]
 pub fn huber_loss<T: Float>(input: T, target: T, #[param] delta: T) -> T {
     let distance = (input - target).abs();
@@ -103,7 +103,7 @@ pub fn huber_loss_weighted<T: Float>(input: T, target: T, #[param] delta: T, wei
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: 4 ulp of the larger term. Derivative: −t·σ(−t·x) for x,
 /// −x·σ(−t·x) for t.
-#[pointwise_dynamic(promote = default(input, target), grad)]
+#[pointwise_dynamic(promote = default(input, target), grad(order = 2))]
 pub fn soft_margin_loss<T: Float>(input: T, target: T) -> T {
     -log_sigmoid::scalar(target * input)
 }
@@ -164,7 +164,7 @@ pub fn margin_ranking_loss<T: Real>(input1: T, input2: T, target: T, #[param] ma
 /// Accuracy: 4 ulp of the larger term. Derivative: (x − t)/max(x(1 − x), 10⁻¹²) for x, ln(1 − x) − ln x for t.
 #[pointwise_dynamic(
     promote = default(input, target),
-    grad(backward = crate::slope::of_binary_cross_entropy)
+    grad(backward = crate::slope::of_binary_cross_entropy, order = 2)
 )]
 pub fn binary_cross_entropy<T: Float>(input: T, target: T) -> T {
     (target - 1) * (-input).ln_1p().maximum(-100) - target * input.ln().maximum(-100)
@@ -187,7 +187,7 @@ pub fn binary_cross_entropy_weighted<T: Float>(input: T, target: T, weight: T) -
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: 4 ulp of the larger term. Derivative: σ(x) − t for x, −x for
 /// t.
-#[pointwise_dynamic(promote = default(input, target), grad)]
+#[pointwise_dynamic(promote = default(input, target), grad(order = 2))]
 pub fn binary_cross_entropy_with_logits<T: Float>(input: T, target: T) -> T {
     (1 - target) * input - log_sigmoid::scalar(input)
 }
@@ -215,7 +215,7 @@ pub fn binary_cross_entropy_with_logits_weighted<T: Float>(
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: 4 ulp of the larger term. Derivative: −t for x, ln t + 1 − x
 /// for t.
-#[pointwise_dynamic(promote = default(input, target), grad(backward = crate::slope::of_kl_div))]
+#[pointwise_dynamic(promote = default(input, target), grad(backward = crate::slope::of_kl_div, order = 2))]
 pub fn kl_div<T: Float>(input: T, target: T) -> T {
     xlogy::scalar(target, target) - target * input
 }
@@ -226,7 +226,7 @@ pub fn kl_div<T: Float>(input: T, target: T) -> T {
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: 4 ulp of the larger term. Derivative: −eᵗ for x, eᵗ(t − x + 1)
 /// for t.
-#[pointwise_dynamic(promote = default(input, target), grad)]
+#[pointwise_dynamic(promote = default(input, target), grad(order = 2))]
 pub fn kl_div_log_target<T: Float>(input: T, target: T) -> T {
     target.exp() * (target - input)
 }
@@ -285,8 +285,8 @@ pub fn gaussian_nll_loss<T: Float>(input: T, target: T, var: T, #[param] full: b
 /// Matches `aten::mse_loss_backward` without reduction.
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
-/// ulp. Derivative: none.
-#[pointwise_dynamic(promote = default(grad_output, input, target))]
+/// ulp. Derivative: by the formula.
+#[pointwise_dynamic(promote = default(grad_output, input, target), grad)]
 pub fn mse_loss_backward<T: Float>(grad_output: T, input: T, target: T) -> T {
     2 * (input - target) * grad_output
 }
@@ -296,8 +296,8 @@ pub fn mse_loss_backward<T: Float>(grad_output: T, input: T, target: T) -> T {
 /// Matches `aten::smooth_l1_loss_backward` without reduction.
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
-/// ulp. Derivative: none.
-#[pointwise_dynamic(promote = default(grad_output, input, target))]
+/// ulp. Derivative: by the formula.
+#[pointwise_dynamic(promote = default(grad_output, input, target), grad)]
 pub fn smooth_l1_loss_backward<T: Float>(grad_output: T, input: T, target: T, #[param] beta: T) -> T {
     let gap = input - target;
     if gap.abs() < beta { gap / beta * grad_output } else { sign::scalar(gap) * grad_output }
@@ -308,8 +308,8 @@ pub fn smooth_l1_loss_backward<T: Float>(grad_output: T, input: T, target: T, #[
 /// Matches `aten::huber_loss_backward` without reduction.
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
-/// ulp. Derivative: none.
-#[pointwise_dynamic(promote = default(grad_output, input, target))]
+/// ulp. Derivative: by the formula.
+#[pointwise_dynamic(promote = default(grad_output, input, target), grad)]
 pub fn huber_loss_backward<T: Float>(grad_output: T, input: T, target: T, #[param] delta: T) -> T {
     clamp::scalar(input - target, -delta, delta) * grad_output
 }
@@ -319,8 +319,8 @@ pub fn huber_loss_backward<T: Float>(grad_output: T, input: T, target: T, #[para
 /// Matches `aten::soft_margin_loss_backward` without reduction.
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
-/// ulp. Derivative: none.
-#[pointwise_dynamic(promote = default(grad_output, input, target))]
+/// ulp. Derivative: by the formula.
+#[pointwise_dynamic(promote = default(grad_output, input, target), grad)]
 pub fn soft_margin_loss_backward<T: Float>(grad_output: T, input: T, target: T) -> T {
     -target * sigmoid::scalar(-target * input) * grad_output
 }
@@ -330,8 +330,8 @@ pub fn soft_margin_loss_backward<T: Float>(grad_output: T, input: T, target: T) 
 /// Matches `aten::binary_cross_entropy_backward` without reduction.
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
-/// ulp. Derivative: none.
-#[pointwise_dynamic(promote = default(grad_output, input, target))]
+/// ulp. Derivative: by the formula.
+#[pointwise_dynamic(promote = default(grad_output, input, target), grad)]
 pub fn binary_cross_entropy_backward<T: Float>(grad_output: T, input: T, target: T) -> T {
     (input - target) / ((1 - input) * input).maximum(1e-12) * grad_output
 }
@@ -341,8 +341,8 @@ pub fn binary_cross_entropy_backward<T: Float>(grad_output: T, input: T, target:
 /// Matches `aten::binary_cross_entropy_backward(…, weight=…)` without reduction.
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
-/// ulp. Derivative: none.
-#[pointwise_dynamic(promote = default(grad_output, input, target, weight))]
+/// ulp. Derivative: by the formula.
+#[pointwise_dynamic(promote = default(grad_output, input, target, weight), grad)]
 pub fn binary_cross_entropy_weighted_backward<T: Float>(grad_output: T, input: T, target: T, weight: T) -> T {
     binary_cross_entropy_backward::scalar(grad_output, input, target) * weight
 }

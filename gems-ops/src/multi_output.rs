@@ -42,8 +42,8 @@ pub fn polar_parts<T: Float>(abs: T, angle: T) -> (T, T) {
 ///
 /// Matches `aten::log_sigmoid_forward`.
 ///
-/// Special values: IEEE 754's, step by step. Accuracy: 4 ulp. Derivative: none.
-#[pointwise_dynamic(promote = default(input), outputs(output, buffer))]
+/// Special values: IEEE 754's, step by step. Accuracy: 4 ulp. Derivative: by the formula.
+#[pointwise_dynamic(promote = default(input), outputs(output, buffer), grad)]
 pub fn log_sigmoid_forward<T: Float>(input: T) -> (T, T) {
     (log_sigmoid::scalar(input), (-input.abs()).exp())
 }
@@ -52,8 +52,8 @@ pub fn log_sigmoid_forward<T: Float>(input: T) -> (T, T) {
 ///
 /// Matches `torch.fake_quantize_per_tensor_affine_cachemask`, but for NaN (lost there).
 ///
-/// Accuracy: every written step is rounded correctly, alike on all devices. Derivative: none.
-#[pointwise_dynamic(promote = default(input), vote(input), outputs(output, mask), check = quantization_range)]
+/// Accuracy: every written step is rounded correctly, alike on all devices. Derivative: by the formula.
+#[pointwise_dynamic(promote = default(input), vote(input), outputs(output, mask), check = quantization_range, grad)]
 pub fn fake_quantize_per_tensor_affine_cachemask<T: Float>(
     input: T,
     scale: T,
@@ -120,8 +120,8 @@ pub fn silu_and_mul_backward<T: Float>(grad_output: T, x: T, y: T) -> (T, T) {
 /// Matches FlagGems' `silu_and_mul_with_clamp` backward.
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded; functions of the library have 2
-/// ulp. Derivative: none.
-#[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy))]
+/// ulp. Derivative: by the formula.
+#[pointwise_dynamic(promote = default(grad_output, x, y), outputs(dx, dy), grad)]
 pub fn silu_and_mul_with_clamp_backward<T: Float>(grad_output: T, x: T, y: T, #[param] limit: T) -> (T, T) {
     let gate = clamp_max::scalar(x, limit);
     let up = clamp::scalar(y, -limit, limit);
@@ -151,7 +151,7 @@ pub fn rotary_embedding_<B: Buffer>(x1: &mut B, x2: &mut B, cos: &B, sin: &B) ->
 }
 
 /// The cell of an LSTM behind its matrix products, one sum for each gate: (hy, cy, and the open gates i, f, g, o).
-#[device_fn]
+#[device_fn(grad)]
 fn lstm_gates<T: Float>(i: T, f: T, g: T, o: T, cx: T) -> (T, T, T, T, T, T) {
     let (i, f, g, o) = (sigmoid::scalar(i), sigmoid::scalar(f), g.tanh(), sigmoid::scalar(o));
     let cy = f * cx + i * g;
@@ -168,7 +168,7 @@ fn lstm_gates<T: Float>(i: T, f: T, g: T, o: T, cx: T) -> (T, T, T, T, T, T) {
 /// Derivative: none.
 #[pointwise_dynamic(
     promote = default(input_i, input_f, input_g, input_o, hidden_i, hidden_f, hidden_g, hidden_o, cx),
-    outputs(hy, cy, gate_i, gate_f, gate_g, gate_o), vote(cx)
+    outputs(hy, cy, gate_i, gate_f, gate_g, gate_o), vote(cx), grad
 )]
 pub fn lstm_cell_kernel<T: Float>(
     input_i: T,
@@ -295,7 +295,7 @@ pub fn gru_cell_kernel<T: Float>(
         input_r, input_z, input_n, hidden_r, hidden_z, hidden_n, hx, bias_r, bias_z, bias_n, hidden_bias_r,
         hidden_bias_z, hidden_bias_n
     ),
-    outputs(hy, gate_r, gate_z, gate_n), vote(hx)
+    outputs(hy, gate_r, gate_z, gate_n), vote(hx), grad
 )]
 pub fn gru_cell_biased_kernel<T: Float>(
     input_r: T,

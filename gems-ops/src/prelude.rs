@@ -25,4 +25,4 @@ pub use gems_runtime::buffer::{Buffer, StridedBuffer, SymbolicBuffer, Views};
 pub use gems_runtime::device::Device;
 pub use gems_runtime::dtype::{DType, Scalar};
 pub use gems_runtime::error::{Error, ErrorKind, Result};
-pub use gems_runtime::trace::{Compiled, Fusion, compile};
+pub use gems_runtime::trace::{Compiled, Fusion, Grad, Rounding, Saving, Vjp, compile, grad, vjp};

@@ -13,69 +13,69 @@ pub(crate) fn of_sigmoid<T: Float>(g: T, x: T) -> T {
 }
 
 /// x·2^y, which is smooth in y though whole powers are computed apart.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_ldexp<T: Float>(g: T, x: T, y: T) -> (T, T) {
     (ldexp::scalar(g, y), g * ldexp::scalar(x, y) * T::LN_2)
 }
 
 /// Shares that sum to 1, halves where the operands are equal, infinities too.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_logaddexp<T: Float>(g: T, x: T, y: T) -> (T, T) {
     if x == y { (0.5 * g, 0.5 * g) } else { (g * sigmoid::scalar(x - y), g * sigmoid::scalar(y - x)) }
 }
 
 /// As [`of_logaddexp`], to base 2.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_logaddexp2<T: Float>(g: T, x: T, y: T) -> (T, T) {
     if x == y { (0.5 * g, 0.5 * g) } else { (g / (1 + (y - x).exp2()), g / (1 + (x - y).exp2())) }
 }
 
 /// (ln y, x/y), 0 for x where 0·ln y is 0 however small y is.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_xlogy<T: Float>(g: T, x: T, y: T) -> (T, T) {
     (if x == 0 && y <= 0 { 0 } else { g * y.ln() }, g * (x / y))
 }
 
 /// (ln(1 + y), x/(1 + y)), as [`of_xlogy`].
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_xlog1py<T: Float>(g: T, x: T, y: T) -> (T, T) {
     (if x == 0 && y <= -1 { 0 } else { g * y.ln_1p() }, g * (x / (1 + y)))
 }
 
 /// −ln x − 1: ∞ at 0, NaN below.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_entr<T: Float>(g: T, x: T) -> T {
     g * (-x.ln() - 1)
 }
 
 /// tanh² x: nothing cancels near 0.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_tanhshrink<T: Float>(g: T, x: T) -> T {
     let t = x.tanh();
     g * (t * t)
 }
 
 /// 1/(1 + |x|)².
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_softsign<T: Float>(g: T, x: T) -> T {
     let d = 1 + x.abs();
     g / d / d
 }
 
 /// 1 strictly between the bounds, not for NaN.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_relu6<T: Float>(g: T, x: T) -> T {
     if x > 0 && x < 6 { g } else { 0 }
 }
 
 /// 1 beyond ±λ, not for NaN.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_shrink<T: Float>(g: T, x: T, lambd: T) -> T {
     if x < -lambd || x > lambd { g } else { 0 }
 }
 
 /// Both bounds are tensors: a tie is shared with the bound, and a NaN is the operand's alone.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_clamp<T: Float>(g: T, x: T, min: T, max: T) -> (T, T, T) {
     let unordered = x.is_nan() || min.is_nan() || max.is_nan();
     if unordered {
@@ -95,37 +95,37 @@ pub(crate) fn of_clamp<T: Float>(g: T, x: T, min: T, max: T) -> (T, T, T) {
 }
 
 /// One bound is a tensor: as the maximum.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_clamp_min<T: Float>(g: T, x: T, min: T) -> (T, T) {
     maximum::backward(g, x, min)
 }
 
 /// As [`of_clamp_min`], for the minimum.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_clamp_max<T: Float>(g: T, x: T, max: T) -> (T, T) {
     minimum::backward(g, x, max)
 }
 
 /// 1 strictly inside bounds that are numbers, 0 elsewhere and for NaN.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_number_clamp<T: Float>(g: T, x: T, min: T, max: T) -> T {
     if x > min && x < max { g } else { 0 }
 }
 
 /// As [`of_number_clamp`], without an upper bound.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_number_clamp_min<T: Float>(g: T, x: T, min: T) -> T {
     if x > min { g } else { 0 }
 }
 
 /// As [`of_number_clamp`], without a lower bound.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_number_clamp_max<T: Float>(g: T, x: T, max: T) -> T {
     if x < max { g } else { 0 }
 }
 
 /// The gap between the operands moved into ±δ, and its negative.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_huber_loss<T: Float>(g: T, x: T, target: T, delta: T) -> (T, T) {
     let slope = huber_loss_backward::scalar(g, x, target, delta);
     (slope, -slope)
@@ -138,13 +138,13 @@ pub(crate) fn of_multilabel_soft_margin_loss<T: Float>(g: T, x: T, target: T) ->
 }
 
 /// The slope for x is bounded, that for the target is not.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_binary_cross_entropy<T: Float>(g: T, x: T, target: T) -> (T, T) {
     (binary_cross_entropy_backward::scalar(g, x, target), g * ((-x).ln_1p() - x.ln()))
 }
 
 /// (−t, ln t + 1 − x): −∞ at t = 0.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_kl_div<T: Float>(g: T, x: T, target: T) -> (T, T) {
     (-(g * target), g * (target.ln() + 1 - x))
 }

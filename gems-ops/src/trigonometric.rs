@@ -105,7 +105,7 @@ fn sinc_complex<T: Analytic>(input: T) -> T {
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: π/180.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad(order = 2))]
 pub fn deg2rad<T: Float>(input: T) -> T {
     input * 0.017453292519943295
 }
@@ -116,7 +116,7 @@ pub fn deg2rad<T: Float>(input: T) -> T {
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: 180/π.
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad(order = 2))]
 pub fn rad2deg<T: Float>(input: T) -> T {
     input * 57.29577951308232
 }

@@ -2,6 +2,7 @@
 //!
 //! A function is a list of steps that do not depend on the kind of buffer, so it runs eagerly and traced.
 
+use crate::agree::EXACT_OPS;
 use crate::random::{Random, Range};
 use gems_ops::{REGISTRY, prelude::*};
 use gems_runtime::layout::{Layout, Quantity};
@@ -50,7 +51,9 @@ enum Arg {
 pub struct Taste {
     /// Most ops.
     pub ops: usize,
-    /// The ops, besides some plain ones.
+    /// The ops that every second step takes, so that most functions are deep.
+    pub plain: &'static [&'static OpDef],
+    /// The ops of the others.
     pub library: fn(&OpDef) -> bool,
     /// The dtypes of inputs.
     pub dtypes: &'static [DType],
@@ -58,7 +61,15 @@ pub struct Taste {
 
 impl Taste {
     /// All ops on all kinds of dtypes.
-    pub const ALL: Taste = Taste { ops: 30, library: |_| true, dtypes: &DTYPES };
+    pub const ALL: Taste = Taste { ops: 30, plain: &PLAIN, library: |_| true, dtypes: &DTYPES };
+
+    /// Ops that give the same bits whoever computes them, since they call no mathematical library.
+    pub const EXACT: Taste = Taste {
+        ops: 30,
+        plain: EXACT_PLAIN,
+        library: |op| EXACT_OPS.iter().any(|(exact, _)| std::ptr::eq(*exact, op)),
+        dtypes: &DTYPES,
+    };
 }
 
 const DTYPES: [DType; 14] = [
@@ -78,7 +89,6 @@ const DTYPES: [DType; 14] = [
     DType::U32,
 ];
 
-/// Ops that every second step takes, so that most functions are deep.
 const PLAIN: [&OpDef; 12] = [
     add::DEF,
     sub::DEF,
@@ -90,9 +100,11 @@ const PLAIN: [&OpDef; 12] = [
     abs::DEF,
     relu::DEF,
     div::DEF,
-    tanh::DEF,
     lerp::DEF,
+    tanh::DEF,
 ];
+/// Those that call no mathematical library.
+const EXACT_PLAIN: &[&OpDef] = PLAIN.split_at(PLAIN.len() - 1).0;
 
 impl Dag {
     /// A random function whose inputs broadcast to one small shape.
@@ -109,7 +121,7 @@ impl Dag {
         let mut values: Vec<SymbolicBuffer> = dag.symbolic();
         let (n_ops, mut made) = (1 + random.below(taste.ops), 0);
         for _ in 0..4 * n_ops {
-            let step = dag.random_step(random, &library, values.len());
+            let step = dag.random_step(random, taste.plain, &library, values.len());
             if let Ok(value) = step.run(&values)
                 && value.seen().layout.numel() <= 4096
             {
@@ -134,7 +146,13 @@ impl Dag {
         self.inputs.iter().map(symbolic).collect()
     }
 
-    fn random_step(&self, random: &mut Random, library: &[&'static OpDef], n: usize) -> Step {
+    fn random_step(
+        &self,
+        random: &mut Random,
+        plain: &[&'static OpDef],
+        library: &[&'static OpDef],
+        n: usize,
+    ) -> Step {
         let value = random.recent(n);
         let axis = |random: &mut Random| random.below(7).cast_signed() - 3;
         match random.below(20) {
@@ -153,12 +171,8 @@ impl Dag {
             5 if random.chance(30) => Step::Sum(value, random.recent(n)),
             5 => Step::Cast(value, DTYPES[random.below(DTYPES.len())]),
             choice => {
-                let plain = library.is_empty() || random.chance(50);
-                let op = if plain {
-                    PLAIN[random.below(PLAIN.len())]
-                } else {
-                    library[random.below(library.len())]
-                };
+                let ops = if random.chance(50) { plain } else { library };
+                let op = ops[random.below(ops.len())];
                 let args = op.params.iter().map(|param| {
                     if param.role == Role::Number || random.chance(10) {
                         Arg::Number(number(random))

@@ -19,8 +19,8 @@ use crate::types::{Trait, Type};
 pub(super) struct Derivatives {
     full: Vec<Function>,
     op: Vec<OpForm>,
-    /// The op form for a call in which all tensors but the first are numbers.
-    numbers: Option<OpForm>,
+    /// The op forms for a call in which all tensors but the first are numbers.
+    numbers: Vec<OpForm>,
 }
 
 impl Derivatives {
@@ -40,12 +40,18 @@ impl Derivatives {
         let home = &function.signature.name().clone();
         for order in 1..=grad.order {
             let name = Ident::new(&derivative_name(order), function.signature.name().span());
-            let form = match derivatives.full.last() {
-                None => grad::full(&function, names, &name, grad, private, errors),
-                Some(before) => grad::full(before, &gradient_names(before), &name, &plain, private, errors),
-            };
-            let Some(form) = form else { break };
-            derivatives.full.push(form);
+            let needs_full =
+                outputs.is_none() || !grad::is_too_large(derivatives.full.last().unwrap_or(&function));
+            if needs_full && derivatives.full.len() + 1 == order {
+                let form = match derivatives.full.last() {
+                    None => grad::full(&function, names, &name, grad, private, errors),
+                    Some(before) => {
+                        grad::full(before, &gradient_names(before), &name, &plain, private, errors)
+                    }
+                };
+                let Some(form) = form else { break };
+                derivatives.full.push(form);
+            }
             if outputs.is_none() {
                 continue;
             }
@@ -63,9 +69,14 @@ impl Derivatives {
         }
         let tensor = function.signature.params.iter().find(|param| !param.is_number);
         if let Some(grad) = tensor.and_then(|param| grad.with_numbers(&param.ident)) {
-            let item = format_ident!("BACKWARD_WITH_NUMBERS");
-            derivatives.numbers =
-                grad::op(&function, names, &form_name(home, 1), (home, item), &grad, private, errors);
+            let item = |order| format_ident!("{}_WITH_NUMBERS", derivative_name(order).to_uppercase());
+            let name = form_name(home, 1);
+            let first = grad::op(&function, names, &name, (home, item(1)), &grad, private, errors);
+            let second = first.as_ref().filter(|_| grad.order > 1).and_then(|first| {
+                let (name, names) = (form_name(home, 2), first.names());
+                grad::op(&first.function, &names, &name, (home, item(2)), &plain, private, errors)
+            });
+            derivatives.numbers = first.into_iter().chain(second).collect();
         }
         (function, derivatives)
     }
@@ -106,27 +117,27 @@ impl Derivatives {
     pub(super) fn op_items(&self, output: &Output<'_>, schema: &Schema) -> TokenStream {
         let private = output.private;
         let Some(first) = self.op.first() else { return TokenStream::new() };
-        let mut orders = Vec::new();
-        let mut schemas: Vec<Schema> = Vec::new();
-        for (i, form) in self.op.iter().enumerate() {
-            let name = format!("{}_{}", schema.name, derivative_name(i + 1));
-            schemas.push(form.schema(schemas.last().unwrap_or(schema), name));
-        }
-        for (i, form) in self.op.iter().enumerate() {
-            let next = self.op.get(i + 1).map(|next| next.def(None, private));
-            orders.push(form.item(&schemas[i], next, private));
-        }
-        let numbers = self.numbers.iter().map(|form| {
-            form.item(&form.schema(schema, format!("{}_{}", schema.name, derivative_name(1))), None, private)
-        });
+        let items = |forms: &[OpForm]| {
+            let mut schemas: Vec<Schema> = Vec::new();
+            for (i, form) in forms.iter().enumerate() {
+                let name = format!("{}_{}", schema.name, derivative_name(i + 1));
+                schemas.push(form.schema(schemas.last().unwrap_or(schema), name));
+            }
+            let item = |(i, form): (usize, &OpForm)| {
+                let next = forms.get(i + 1).map(|next| next.def(None, private));
+                form.item(&schemas[i], next, private)
+            };
+            forms.iter().enumerate().map(item).collect::<TokenStream>()
+        };
+        let (orders, numbers) = (items(&self.op), items(&self.numbers));
         let names: Vec<Ident> = schema.outputs.iter().map(|output| output.name.clone()).collect();
         let vjp = interface::vjp(output, first, &names);
-        quote!(#(#orders)* #(#numbers)* #vjp)
+        quote!(#orders #numbers #vjp)
     }
 
     /// The field `vjp` of the op's description.
     pub(super) fn def(&self, private: &TokenStream) -> Option<TokenStream> {
-        let numbers = self.numbers.as_ref().map(|form| form.def(None, private));
+        let numbers = self.numbers.first().map(|form| form.def(None, private));
         self.op.first().map(|form| form.def(numbers, private))
     }
 }
@@ -241,15 +252,21 @@ impl OpForm {
             .iter()
             .map(|source| input_of(source).map_or_else(DTypeSet::all, |i| of.accepts[i].clone()))
             .collect();
+        let is_shared =
+            |i| self.gradients.iter().filter(|gradient| **gradient == Gradient::Output(i)).count() > 1;
         let outputs = self
             .names()
             .into_iter()
             .zip(&signature.outputs)
             .zip(&self.targets)
-            .map(|((name, ty), target)| schema::Output {
+            .enumerate()
+            .map(|(i, ((name, ty), target))| schema::Output {
                 name,
                 ty: ty.clone(),
-                like: self.sources.iter().position(|source| input_of(source) == Some(*target)),
+                like: self
+                    .sources
+                    .iter()
+                    .position(|source| input_of(source) == Some(*target) && !is_shared(i)),
             })
             .collect();
         Schema {

@@ -67,6 +67,20 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
         dtype: Option<DType>,
     ) -> Result<SmallVec<[Self; 2]>>;
 
+    /// [`Buffer::run`] for an op of which only some results are wanted.
+    ///
+    /// # Errors
+    /// As `run`.
+    #[doc(hidden)]
+    fn run_some(
+        op: &'static OpDef,
+        operands: &[Operand<'_, Self>],
+        wanted: &[bool],
+    ) -> Result<SmallVec<[Option<Self>; 2]>> {
+        let results = Self::run(op, operands, None)?;
+        Ok(results.into_iter().zip(wanted).map(|(result, wanted)| wanted.then_some(result)).collect())
+    }
+
     /// [`Buffer::run`] for a known number of results.
     ///
     /// # Errors

@@ -289,6 +289,15 @@ impl Buffer for StridedBuffer {
         exec::call_array(op, operands)
     }
 
+    /// Nothing is stored for results that are not wanted.
+    fn run_some(
+        op: &'static OpDef,
+        operands: &[Operand<'_, Self>],
+        wanted: &[bool],
+    ) -> Result<SmallVec<[Option<Self>; 2]>> {
+        exec::call_some(op, operands, wanted)
+    }
+
     fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()> {
         exec::call_out(op, operands, outputs)
     }

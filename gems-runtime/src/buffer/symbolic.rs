@@ -133,6 +133,11 @@ impl SymbolicBuffer {
         SymbolicBuffer { traced: Some(traced), ..self }
     }
 
+    /// A view of a memory of a trace.
+    pub(crate) fn recorded(meta: Meta<Dim>, traced: Traced) -> SymbolicBuffer {
+        SymbolicBuffer { traced: Some(traced), ..SymbolicBuffer::fresh(meta) }
+    }
+
     /// The memory it has in a trace.
     pub(crate) fn traced(&self) -> Option<&Traced> {
         self.traced.as_ref()
@@ -283,17 +288,21 @@ fn traced<T>(
 impl SymbolicBuffer {
     /// A buffer like this one, contiguous, with one number in every element.
     pub(crate) fn filled(&self, number: f64) -> Result<SymbolicBuffer> {
-        let meta = plan::infer_zeros(&self.meta)?;
+        self.filled_like(&plan::infer_zeros(&self.meta)?, number)
+    }
+
+    /// A buffer of this description, in the trace of this one, with one number in every element.
+    pub(crate) fn filled_like(&self, meta: &Meta<Dim>, number: f64) -> Result<SymbolicBuffer> {
         let number = Scalar::F64(number);
-        let infer = || plan::infer(gradient_fill::DEF, &[Argument::Number(number)], Outputs::Given(&[&meta]));
-        let inference = traced(gradient_fill::DEF, &[], &[&meta], infer)?;
+        let infer = || plan::infer(gradient_fill::DEF, &[Argument::Number(number)], Outputs::Given(&[meta]));
+        let inference = traced(gradient_fill::DEF, &[], &[meta], infer)?;
         let traced = match &self.traced {
             Some(Traced { recorder, .. }) => {
                 recorder.record(gradient_fill::DEF, &[Recorded::Number(number)], &inference, &[])?.pop()
             }
             None => None,
         };
-        Ok(SymbolicBuffer { traced, ..SymbolicBuffer::fresh(meta) })
+        Ok(SymbolicBuffer { traced, ..SymbolicBuffer::fresh(meta.clone()) })
     }
 }
 

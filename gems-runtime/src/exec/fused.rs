@@ -1,11 +1,13 @@
 //! Running programs of several ops.
 
 use super::planned::Planned;
-use super::{Call, ValueBytes, host_value, launch, machine, place};
+use super::table::{Key, Table};
+use super::{BackEnd, Call, ValueBytes, host_value, launch, machine, place};
 use crate::buffer::{Buffer, StridedBuffer};
 use crate::device::Device;
 use crate::dtype::Scalar;
 use crate::error::Result;
+use crate::op::Operand;
 use crate::plan::{self, Body, KernelSpec, Plan, Program, Request, RequestedInput, RequestedOutput};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -68,7 +70,7 @@ pub(crate) struct Ran {
 }
 
 /// Plans and runs a program.
-pub(crate) fn run_fused(fused: &Fused<'_>) -> Result<Ran> {
+pub(crate) fn run_fused(back_end: BackEnd, fused: &Fused<'_>) -> Result<Ran> {
     if fused.outputs.iter().all(|output| output.numel() == 0) {
         return Ok(Ran { spec: None, planned: None });
     }
@@ -87,7 +89,45 @@ pub(crate) fn run_fused(fused: &Fused<'_>) -> Result<Ran> {
         });
     }
     let plan = plan_fused(fused)?;
-    launch(&Call { plan: &plan, values: &values, inputs: &inputs, outputs: &outputs })?;
+    back_end(&Call { plan: &plan, values: &values, inputs: &inputs, outputs: &outputs })?;
     let spec = Some(plan.spec.clone());
     Ok(Ran { spec, planned: Planned::new(plan, fused.device()) })
+}
+
+thread_local! {
+    /// Programs that ran; each entry keeps its program alive, so that an address is the program's own.
+    static TABLE: Table<(Arc<Program>, Planned)> = const { Table::new() };
+}
+
+/// Runs a program, without planning if it ran before on operands of this kind.
+pub(super) fn run_known(fused: &Fused<'_>) -> Result<()> {
+    let pairs = fused.buffers.iter().zip(fused.numbers);
+    let operands: SmallVec<[Operand<'_, StridedBuffer>; 8]> = pairs
+        .map(|(buffer, number)| match buffer {
+            Some(buffer) => Operand::Buffer(buffer),
+            None => Operand::Scalar(number.unwrap_or(Scalar::I64(0))),
+        })
+        .collect();
+    let mut key = Key::default();
+    key.push(Arc::as_ptr(fused.program) as u64);
+    key.push(u64::from(fused.disjoint));
+    for operand in &operands {
+        match operand {
+            Operand::Buffer(buffer) => key.push_buffer(buffer),
+            Operand::Scalar(_) => key.push(u64::MAX),
+        }
+    }
+    fused.outputs.iter().for_each(|output| key.push_buffer(output));
+    if !key.fits() {
+        return run_fused(launch, fused).map(|_| ());
+    }
+    let outputs: SmallVec<[&StridedBuffer; 2]> = fused.outputs.iter().collect();
+    let again = |(_, planned): &(Arc<Program>, Planned)| planned.run(&operands, &outputs);
+    if let Some(result) = TABLE.with(|table| table.with(&key, again)) {
+        return result;
+    }
+    if let Some(planned) = run_fused(launch, fused)?.planned {
+        TABLE.with(|table| table.keep(&key, (fused.program.clone(), planned)));
+    }
+    Ok(())
 }

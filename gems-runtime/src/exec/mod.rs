@@ -6,6 +6,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod fused;
+mod partial;
 mod planned;
 mod prepared;
 mod ready;
@@ -17,8 +18,9 @@ mod transfer;
 #[cfg(feature = "cuda")]
 pub use cuda::copy_to_memory;
 pub(crate) use fused::{Fused, plan_fused, run_fused};
+pub(crate) use partial::call_some;
 pub use prepared::Prepared;
-pub use reduce::{SumBackEnd, SumCall, sum_to, sum_to_on};
+pub use reduce::{BackEnds, SumBackEnd, SumCall, sum_to, sum_to_on};
 pub(crate) use reduce::{plan_sum, sum_into};
 pub(crate) use replay::{Place, Replay, Step, Work, describe_replay, replay};
 pub(crate) use table::Key;

@@ -32,6 +32,20 @@ pub struct SumCall<'a> {
 /// What runs a planned sum.
 pub type SumBackEnd = fn(&SumCall<'_>) -> Result<()>;
 
+/// What runs planned calls and sums.
+#[derive(Clone, Copy, Debug)]
+pub struct BackEnds {
+    /// Runs kernels.
+    pub kernel: super::BackEnd,
+    /// Runs sums.
+    pub sum: SumBackEnd,
+}
+
+impl BackEnds {
+    /// Those of the devices of the operands.
+    pub(crate) const OWN: BackEnds = BackEnds { kernel: super::launch, sum: launch };
+}
+
 /// The sums over the axes along which `shape` is broadcast to the buffer, in a dtype.
 ///
 /// # Errors
@@ -52,13 +66,8 @@ pub fn sum_to_on(
 ) -> Result<StridedBuffer> {
     let like = Meta { dtype, device: from.device(), layout: Layout::contiguous(shape)? };
     let to = StridedBuffer::allocate(&plan::infer_sum(from.meta(), &like)?)?;
-    fill(back_end, from, &to)?;
+    sum_into(back_end, from, &to)?;
     Ok(to)
-}
-
-/// Fills new memory with the sums over the axes along which it is broadcast to the buffer.
-pub(crate) fn sum_into(from: &StridedBuffer, to: &StridedBuffer) -> Result<()> {
-    fill(launch, from, to)
 }
 
 /// The plan of [`sum_into`]; `None` if there is nothing to sum.
@@ -66,7 +75,8 @@ pub(crate) fn plan_sum(from: &StridedBuffer, to: &StridedBuffer) -> Option<Reduc
     (from.numel() > 0).then(|| plan::reduce(from.meta(), to.meta()))
 }
 
-fn fill(back_end: SumBackEnd, from: &StridedBuffer, to: &StridedBuffer) -> Result<()> {
+/// Fills new memory with the sums over the axes along which it is broadcast to the buffer.
+pub(crate) fn sum_into(back_end: SumBackEnd, from: &StridedBuffer, to: &StridedBuffer) -> Result<()> {
     if from.numel() == 0 {
         return super::zero(to.storage());
     }

@@ -56,10 +56,16 @@ thread_local! {
     static TABLE: Table<Replay> = const { Table::new() };
 }
 
-/// Fills an empty key with what tells a call of a function from others, by the function's number and the inputs; whether
-/// it can be used.
-pub(crate) fn describe_replay(key: &mut Key, function: u64, inputs: &[&StridedBuffer]) -> bool {
+/// Fills an empty key with what tells a call of a function from others, by the function's number, sizes and the inputs;
+/// whether it can be used.
+pub(crate) fn describe_replay(
+    key: &mut Key,
+    function: u64,
+    sizes: &[isize],
+    inputs: &[&StridedBuffer],
+) -> bool {
     key.push(function);
+    sizes.iter().for_each(|size| key.push(size.cast_unsigned() as u64));
     inputs.iter().for_each(|input| key.push_buffer(input));
     key.fits()
 }

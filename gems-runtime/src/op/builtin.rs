@@ -6,13 +6,13 @@ use crate::op::Registry;
 use gems_macros::pointwise_dynamic;
 
 /// The same values in a new buffer, or in a given one of any dtype.
-#[pointwise_dynamic(promote = no_opmath(input), casts = freely, grad)]
+#[pointwise_dynamic(promote = no_opmath(input), casts = freely, grad(order = 2))]
 pub(crate) fn gradient_copy<T: Element>(input: T) -> T {
     input
 }
 
 /// x + y, two gradients of one value.
-#[pointwise_dynamic(promote = default(input, other), dtypes(float, complex), grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(float, complex), grad(order = 2))]
 pub(crate) fn gradient_add<T: Number>(input: T, other: T) -> T {
     input + other
 }

@@ -4,10 +4,10 @@
 //! shape, and what was broadcast is summed. Numbers, bools and integers have no gradient.
 //! Keeps no record of calls; who differentiates a program says what was called with which operands.
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Meta};
 use crate::dtype::Category;
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{Place, Quantity};
+use crate::layout::{Extent, Place, Quantity};
 use crate::op::builtin::gradient_copy;
 use crate::op::{OpDef, Operand};
 use crate::plan::{self, Outputs};
@@ -87,6 +87,7 @@ fn unnamed<B: Buffer>(
     operands: &[Operand<'_, B>],
     outputs: Option<&[&B]>,
 ) -> Result<Vec<Option<B>>> {
+    let op = op.form(&plan::arguments(operands));
     let Some(def) = &op.vjp else {
         let message = "has no derivative; annotate its function with `grad`";
         return Err(Error::new(ErrorKind::Unsupported, message));
@@ -118,8 +119,19 @@ fn unnamed<B: Buffer>(
         }
         None => &[],
     };
+    let with_gradient = |operand: &Operand<'_, B>| match operand {
+        Operand::Buffer(buffer) if buffer.meta().dtype.category() >= Category::Float => true,
+        Operand::Buffer(_) | Operand::Scalar(_) => false,
+    };
     let results = match def.backward {
         Some(backward) => {
+            let is_wanted = |output: usize| {
+                let mut gradients = operands.iter().zip(def.gradients);
+                gradients.any(|(operand, gradient)| {
+                    *gradient == Gradient::Output(output) && with_gradient(operand)
+                })
+            };
+            let wanted: SmallVec<[bool; 8]> = (0..backward.outputs.len()).map(is_wanted).collect();
             let missing = || Error::new(ErrorKind::Value, "a result is missing; give all of them, or none");
             let arguments = def
                 .sources
@@ -135,36 +147,45 @@ fn unnamed<B: Buffer>(
                     }
                 })
                 .collect::<Result<SmallVec<[_; 8]>>>()?;
-            B::run(backward, &arguments, None)?
+            B::run_some(backward, &arguments, &wanted)?
         }
         None => SmallVec::new(),
     };
+    let mut given: SmallVec<[usize; 4]> = SmallVec::new();
     let gradient = |(operand, gradient): (&Operand<'_, B>, &Gradient)| {
         let Operand::Buffer(buffer) = operand else { return Ok(None) };
         match gradient {
-            _ if buffer.meta().dtype.category() < Category::Float => Ok(None),
+            _ if !with_gradient(operand) => Ok(None),
             Gradient::None => Ok(None),
             Gradient::Zero => buffer.zeros_like().map(Some),
-            Gradient::Output(i) => results.get(*i).map(|result| like_operand(result, buffer)).transpose(),
+            Gradient::Output(i) => {
+                let Some(result) = results.get(*i).and_then(Option::as_ref) else { return Ok(None) };
+                let as_it_is = is_like(result.meta(), buffer.meta());
+                if as_it_is && !given.contains(i) {
+                    given.push(*i);
+                    return Ok(Some(result.clone()));
+                }
+                // Two operands never get the same memory.
+                like_operand(result, buffer).map(Some)
+            }
         }
     };
     operands.iter().zip(def.gradients).map(gradient).collect()
 }
 
-/// A gradient over the common shape as one of the operand's shape and dtype.
+/// Whether a gradient has the shape and the dtype of its operand.
+fn is_like<D: Extent>(gradient: &Meta<D>, operand: &Meta<D>) -> bool {
+    gradient.dtype == operand.dtype && !plan::needs_sum(gradient, operand)
+}
+
+/// A gradient over the common shape as a new one of the operand's shape and dtype.
 fn like_operand<B: Buffer>(gradient: &B, operand: &B) -> Result<B> {
-    let dtype = operand.meta().dtype;
     if plan::needs_sum(gradient.meta(), operand.meta()) {
-        gradient.sum_like(operand)
-    } else if gradient.meta().dtype != dtype {
-        let converted = B::run(gradient_copy::DEF, &[Operand::Buffer(gradient)], Some(dtype))?;
-        converted
-            .into_iter()
-            .next()
-            .ok_or_else(|| Error::new(ErrorKind::Value, "a conversion has one result"))
-    } else {
-        Ok(gradient.clone())
+        return gradient.sum_like(operand);
     }
+    let dtype = operand.meta().dtype;
+    let converted = B::run(gradient_copy::DEF, &[Operand::Buffer(gradient)], Some(dtype))?;
+    converted.into_iter().next().ok_or_else(|| Error::new(ErrorKind::Value, "a conversion has one result"))
 }
 
 /// [`vjp`] for the operands that have gradients, which must be `N` floats.

@@ -63,6 +63,19 @@ pub struct Input {
     pub lane: DType,
 }
 
+impl Input {
+    /// The dtypes that the value passes through: its own, the common one of the operands, the function's.
+    #[must_use]
+    pub const fn chain(&self) -> [DType; 3] {
+        match self.source {
+            Source::Buffer { stored, joined } | Source::HostValue { stored, joined } => {
+                [stored, joined, self.lane]
+            }
+            Source::Number(_) => [self.lane; 3],
+        }
+    }
+}
+
 /// Where the value of a parameter comes from, and the dtype that it is rounded to first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Source {

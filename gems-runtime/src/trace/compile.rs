@@ -3,7 +3,7 @@
 use crate::buffer::{StridedBuffer, SymbolicBuffer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::forms::Forms;
-use crate::trace::{Form, Fusion, Graph, Returned, Values, form, loaded, run};
+use crate::trace::{Form, Fusion, Graph, Options, Returned, Rounding, Values, form, loaded, run};
 use std::fmt;
 use std::marker::PhantomData;
 use std::path::Path;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// The first call of a form of inputs (dtypes, ranks, devices, which sizes are 1, order of strides) runs the function
 /// on symbolic buffers and fuses what it did; later calls with other sizes reuse that, and one launch a kernel is all
-/// they cost. Results are those of eager calls, bit for bit.
+/// they cost. Results are those of eager calls, bit for bit, unless [`Compiled::with_rounding`] says otherwise.
 ///
 /// # Examples
 /// See [`Compiled::call`].
@@ -27,7 +27,7 @@ where
         function,
         options: Options::default(),
         forms: Forms::default(),
-        counts: Counts::default(),
+        unfused: AtomicU64::default(),
         returned: PhantomData,
     }
 }
@@ -36,29 +36,9 @@ where
 pub struct Compiled<const N: usize, R, F> {
     function: F,
     options: Options,
-    forms: Forms,
-    counts: Counts,
+    forms: Forms<Form>,
+    unfused: AtomicU64,
     returned: PhantomData<fn() -> R>,
-}
-
-/// How a traced function is run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Whether ops are joined.
-    pub fusion: Fusion,
-}
-
-impl Options {
-    /// `fusion on`.
-    pub(super) fn to_text(self) -> String {
-        format!("fusion {}", self.fusion.name())
-    }
-
-    /// The options that a text describes.
-    pub(super) fn from_text(text: &str) -> Option<Options> {
-        let all = Fusion::ALL.map(|fusion| Options { fusion });
-        all.into_iter().find(|options| options.to_text() == text)
-    }
 }
 
 /// What calls of a compiled function did so far.
@@ -72,13 +52,6 @@ pub struct Stats {
     pub unfused: u64,
 }
 
-#[derive(Debug, Default)]
-struct Counts {
-    traces: AtomicU64,
-    hits: AtomicU64,
-    unfused: AtomicU64,
-}
-
 impl<const N: usize, R, F> Compiled<N, R, F>
 where
     R: Returned,
@@ -87,7 +60,13 @@ where
     /// The same function with ops joined or not; forms traced so far are forgotten.
     #[must_use]
     pub fn with_fusion(self, fusion: Fusion) -> Self {
-        Compiled { options: Options { fusion }, forms: Forms::default(), ..self }
+        Compiled { options: Options { fusion, ..self.options }, forms: Forms::default(), ..self }
+    }
+
+    /// The same function with intermediates rounded as eager calls do, or not; forms traced so far are forgotten.
+    #[must_use]
+    pub fn with_rounding(self, rounding: Rounding) -> Self {
+        Compiled { options: Options { rounding, ..self.options }, forms: Forms::default(), ..self }
     }
 
     /// Calls the function.
@@ -95,30 +74,19 @@ where
     /// # Errors
     /// The function's own; a returned buffer that does not come from the inputs; a device that fails.
     pub fn call(&self, inputs: [&StridedBuffer; N]) -> Result<R::Real> {
-        if let Some(results) = self.forms.replay(&inputs) {
-            self.counts.hits.fetch_add(1, Ordering::Relaxed);
+        if let Some(results) = self.forms.again(&inputs) {
             return R::rebuild(results?.into_iter());
         }
         let (form, values) = self.form(&inputs)?;
         if run::inputs_are_entangled(&form.graph, &inputs) {
-            self.counts.unfused.fetch_add(1, Ordering::Relaxed);
+            self.unfused.fetch_add(1, Ordering::Relaxed);
         }
-        R::rebuild(self.forms.run(&form, &values, &inputs)?.into_iter())
+        R::rebuild(self.forms.first(&form, &values, &inputs)?.into_iter())
     }
 
     /// The form of these inputs with the sizes of the call, traced if it is new.
     fn form(&self, inputs: &[&StridedBuffer; N]) -> Result<(Arc<Form>, Values)> {
-        if let Some(found) = self.forms.find(inputs) {
-            self.counts.hits.fetch_add(1, Ordering::Relaxed);
-            return Ok(found);
-        }
-        self.counts.traces.fetch_add(1, Ordering::Relaxed);
-        self.forms.add(self.trace(inputs)?);
-        self.forms.find(inputs).ok_or_else(|| {
-            let message =
-                "the guards of a trace do not hold for the inputs that were traced; this is a fault of gems";
-            Error::new(ErrorKind::Guard, message)
-        })
+        self.forms.get(inputs, || self.trace(inputs))
     }
 
     fn trace(&self, inputs: &[&StridedBuffer; N]) -> Result<Form> {
@@ -134,18 +102,14 @@ where
     /// # Errors
     /// `Value` if the function was not called yet; `Io` if the file can't be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        loaded::save(&self.forms, path.as_ref())
+        let forms = self.forms.all();
+        loaded::save(&forms.iter().map(|form| &**form).collect::<Vec<_>>(), path.as_ref())
     }
 
     /// What the calls did so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Stats {
-            traces: count(&self.counts.traces),
-            hits: count(&self.counts.hits),
-            unfused: count(&self.counts.unfused),
-        }
+        Stats { unfused: self.unfused.load(Ordering::Relaxed), ..self.forms.stats() }
     }
 
     /// The graph of these inputs, without dead and repeated ops.
@@ -175,6 +139,6 @@ where
 
 impl<const N: usize, R, F> fmt::Debug for Compiled<N, R, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a compiled function of {N} inputs, traced for {} forms", self.forms.count())
+        write!(f, "a compiled function of {N} inputs, traced for {:?}", self.forms)
     }
 }

@@ -1,7 +1,7 @@
 //! A traced form in words.
 
 use super::form::Form;
-use super::fuse::KernelInput;
+use super::fuse::{Kernel, KernelInput};
 use super::graph::Origin;
 use std::fmt::Write as _;
 
@@ -23,14 +23,21 @@ pub(super) fn explain(form: &Form) -> String {
                 let _ = writeln!(text, "  reads {}", graph.memories[view.memory].name);
             }
         }
+        for (other, why) in &kernel.apart {
+            let _ = writeln!(text, "  apart from kernel {other}: {why}");
+        }
         for view in &kernel.outputs {
             let memory = &graph.memories[view.memory];
-            let why = match memory.origin {
-                Origin::Input(_) => "an input, in place",
-                Origin::Result(_) if graph.results.iter().any(|result| result.memory == view.memory) => {
-                    "returned"
-                }
-                Origin::Result(_) => "a later kernel reads it in another order or over other sizes",
+            let reads = |kernel: &Kernel| {
+                let mut inputs = kernel.inputs.iter();
+                inputs.any(|input| matches!(input, KernelInput::View(read) if read.memory == view.memory))
+            };
+            let reader = (position + 1..form.kernels.len()).find(|&later| reads(&form.kernels[later]));
+            let why = match (memory.origin, reader) {
+                (Origin::Input(_), _) => "an input, in place".to_owned(),
+                _ if graph.results.iter().any(|result| result.memory == view.memory) => "returned".to_owned(),
+                (Origin::Result(_), Some(reader)) => format!("kernel {reader} reads it"),
+                (Origin::Result(_), None) => "it is written again".to_owned(),
             };
             let _ = writeln!(text, "  stores {}: {why}", memory.name);
         }

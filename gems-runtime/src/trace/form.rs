@@ -3,14 +3,17 @@
 use crate::buffer::Buffer;
 use crate::buffer::{Meta, StridedBuffer, SymbolicBuffer};
 use crate::error::{Error, ErrorKind, Result};
+use crate::exec::BackEnds;
 use crate::layout::Layout;
 use crate::trace::file::KernelImage;
+use crate::trace::forms::Bind;
 use crate::trace::fuse::{self, Kernel};
 use crate::trace::graph::{Graph, View};
 use crate::trace::run::{self, Memories, Run, Used};
-use crate::trace::{Dim, Options, Policy, Recorder, Returned, Scope, Values, explain};
+use crate::trace::{Dim, Options, Policy, Recorder, Returned, Scope, Values, explain, loaded};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// A traced function of inputs of one form: dtypes, ranks, devices, which sizes are 1, how strides follow from sizes, and
@@ -33,6 +36,15 @@ pub fn trace<R: Returned>(
     options: Options,
     function: impl FnOnce(Vec<SymbolicBuffer>) -> Result<R>,
 ) -> Result<Form> {
+    Ok(Form::fused(record(inputs, |index| format!("x{index}"), function)?, options))
+}
+
+/// What a function does with symbolic buffers like these inputs, as it was recorded.
+pub(super) fn record<R: Returned>(
+    inputs: &[&StridedBuffer],
+    name: impl Fn(usize) -> String,
+    function: impl FnOnce(Vec<SymbolicBuffer>) -> Result<R>,
+) -> Result<Graph> {
     let scope = Scope::new(Policy::Guard);
     let recorder = Recorder::default();
     let mut traced = Vec::new();
@@ -40,7 +52,7 @@ pub fn trace<R: Returned>(
         let meta = input.meta();
         // Where an input lies in its storage changes nothing about the function.
         let layout = Layout::new(meta.layout.shape(), meta.layout.strides(), 0)?;
-        let name = format!("x{index}");
+        let name = name(index);
         let symbolic = SymbolicBuffer::like_symbolic(&Meta { layout, ..meta.clone() }, &name, &scope)?;
         traced.push(symbolic.into_input(&recorder, index, &name));
     }
@@ -53,14 +65,18 @@ pub fn trace<R: Returned>(
         }
     };
     let results = returned.flatten().into_iter().map(result).collect::<Result<Vec<_>>>()?;
-    let graph = Graph { results, guards: scope.guards()?, ..recorder.snapshot() };
-    let form = Form::new(graph.settled().simplified(), options);
-    debug_assert!(form.graph.verify().is_ok(), "{:?}\n{}", form.graph.verify(), form.graph);
-    Ok(form)
+    Ok(Graph { results, guards: scope.guards()?, ..recorder.snapshot() })
 }
 
 impl Form {
-    /// The kernels of a graph.
+    /// A recording, simplified and fused.
+    pub(super) fn fused(recording: Graph, options: Options) -> Form {
+        let form = Form::new(recording.settled().simplified(), options);
+        debug_assert!(form.graph.verify().is_ok(), "{:?}\n{}", form.graph.verify(), form.graph);
+        form
+    }
+
+    /// A graph that fits together, fused.
     pub(super) fn new(graph: Graph, options: Options) -> Form {
         let kernels = fuse::kernels(&graph, options);
         tracing::debug!("{} ops in {} kernels", graph.ops().len(), kernels.len());
@@ -87,6 +103,25 @@ impl Form {
         Ok(self.run_for(&self.values(inputs)?, inputs)?.results)
     }
 
+    /// [`Form::run`] on other back ends than those of the devices.
+    ///
+    /// # Errors
+    /// As [`Form::run`].
+    #[doc(hidden)]
+    pub fn run_on(&self, back_ends: BackEnds, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
+        let values = self.values(inputs)?;
+        Ok(run::all(Some(back_ends), &self.graph, &self.kernels, &values, inputs)?.results)
+    }
+
+    /// Writes the function to a file, for inputs of this form; as
+    /// [`Compiled::save`](crate::trace::Compiled::save).
+    ///
+    /// # Errors
+    /// `Io` if the file can't be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        loaded::save(&[self], path.as_ref())
+    }
+
     /// The CUDA C++ of every kernel for inputs of these sizes, as fresh allocations would be aligned.
     ///
     /// # Errors
@@ -109,7 +144,7 @@ impl Form {
     }
 
     pub(super) fn run_for(&self, values: &Values, inputs: &[&StridedBuffer]) -> Result<Run> {
-        let mut run = run::all(&self.graph, &self.kernels, values, inputs)?;
+        let mut run = run::all(None, &self.graph, &self.kernels, values, inputs)?;
         self.used.lock().unwrap_or_else(PoisonError::into_inner).extend(run.used.drain(..));
         Ok(run)
     }
@@ -121,9 +156,10 @@ impl Form {
     pub(super) fn images(&self) -> Result<Vec<KernelImage>> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner).iter().map(Used::image).collect()
     }
+}
 
-    /// The sizes of a call whose inputs have this form.
-    pub(super) fn bind(&self, inputs: &[&StridedBuffer]) -> Option<Values> {
+impl Bind for Form {
+    fn bind(&self, inputs: &[&StridedBuffer]) -> Option<Values> {
         let metas = || self.graph.inputs().map(|memory| &memory.meta);
         let same = |(described, actual): (&Meta<Dim>, &&StridedBuffer)| {
             described.dtype == actual.dtype() && described.device == actual.device()

@@ -6,43 +6,22 @@
 //! Guarantees: kernels run in an order that keeps every effect; a memory that is read otherwise than it is written
 //! (mirrored, shifted, broadcast) is never read and written in one kernel. Takes graphs without dead ops.
 
-use crate::dtype::{DType, Scalar};
-use crate::op::DeviceFn;
-use crate::plan::{Arg, Node, NodeResult, Program, ProgramInput, ProgramOutput, ValueRef};
-use crate::trace::Options;
+use crate::dtype::Scalar;
+use crate::plan::{Arg, Node, NodeResult, Program, ProgramOutput, ValueRef};
+use crate::trace::body::{Builder, is_cheap, widened};
 use crate::trace::graph::{ArgValue, Graph, MemoryId, NodeId, Op, Origin, View, Work};
+use crate::trace::{Fusion, Options, Rounding};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Whether ops are joined.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fusion {
-    /// Ops over the same sizes share a kernel.
-    #[default]
-    On,
-    /// A kernel an op, as eager calls run.
-    Off,
-}
-
-impl Fusion {
-    pub(super) const ALL: [Fusion; 2] = [Fusion::On, Fusion::Off];
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Fusion::On => "on",
-            Fusion::Off => "off",
-        }
-    }
-}
-
 /// Most buffers of one kernel: each takes registers for the vectors in flight.
-const MOST_BUFFERS: usize = 14;
+pub(super) const MOST_BUFFERS: usize = 14;
 /// Most outputs of one kernel: members of the prelude's largest tuple.
-const MOST_OUTPUTS: usize = 8;
+pub(super) const MOST_OUTPUTS: usize = 8;
 /// Most numbers of one kernel.
-const MOST_NUMBERS: usize = 32;
+pub(super) const MOST_NUMBERS: usize = 32;
 /// Most ops of one kernel.
-const MOST_OPS: usize = 48;
+pub(super) const MOST_OPS: usize = 48;
 
 /// One kernel of a graph.
 #[derive(Clone, Debug)]
@@ -56,6 +35,8 @@ pub(super) struct Kernel {
     pub(super) ops: Vec<NodeId>,
     /// Those of them that another kernel computes too.
     pub(super) recomputed: Vec<NodeId>,
+    /// Earlier kernels that it has to do with, and why it is none with each of them.
+    pub(super) apart: Vec<(usize, String)>,
 }
 
 /// What a kernel computes.
@@ -92,24 +73,35 @@ pub(super) fn kernels(graph: &Graph, options: Options) -> Vec<Kernel> {
     }
     groups.inline_cheap_producers(options.fusion);
     let order = groups.order();
-    order.iter().map(|&group| groups.kernel(group)).collect()
+    let mut kernels: Vec<Kernel> =
+        order.iter().map(|&group| groups.kernel(group, options.rounding)).collect();
+    for (position, kernel) in kernels.iter_mut().enumerate() {
+        let earlier = (0..position).filter(|&other| groups.are_related(order[other], order[position]));
+        kernel.apart = match options.fusion {
+            Fusion::On => earlier
+                .filter_map(|other| Some((other, groups.obstacle_text(order[position], order[other])?)))
+                .collect(),
+            Fusion::Off => earlier.map(|other| (other, "fusion is off".to_owned())).collect(),
+        };
+    }
+    kernels
 }
 
 /// Sets of ops, each a kernel to be.
-struct Groups<'a> {
-    graph: &'a Graph,
-    groups: Vec<Group>,
+pub(super) struct Groups<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) groups: Vec<Group>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Group {
+pub(super) struct Group {
     /// Ops in order, recomputed ones among them.
-    ops: Vec<NodeId>,
+    pub(super) ops: Vec<NodeId>,
     recomputed: Vec<NodeId>,
 }
 
 impl Groups<'_> {
-    fn op(&self, node: NodeId) -> &Op {
+    pub(super) fn op(&self, node: NodeId) -> &Op {
         &self.graph.nodes[node]
     }
 
@@ -119,7 +111,7 @@ impl Groups<'_> {
     }
 
     /// The earlier nodes whose effects a node sees, or that must have read before it writes.
-    fn dependencies(&self, node: NodeId) -> Vec<NodeId> {
+    pub(super) fn dependencies(&self, node: NodeId) -> Vec<NodeId> {
         let op = self.op(node);
         let reads: BTreeSet<MemoryId> = op.reads().map(|view| view.memory).collect();
         let writes: BTreeSet<MemoryId> = op.writes().map(|view| view.memory).collect();
@@ -130,17 +122,6 @@ impl Groups<'_> {
                     || earlier.reads().any(|view| writes.contains(&view.memory))
             })
             .collect()
-    }
-
-    /// Whether both ops can be in one kernel as far as their memories go: the later one reads what the earlier one
-    /// wrote, and writes what it read, element by element.
-    fn aligned(&self, earlier: NodeId, later: NodeId) -> bool {
-        let (first, second) = (self.op(earlier), self.op(later));
-        let same = |a: &View, b: &View| a.memory != b.memory || a.layout == b.layout;
-        let written_apart = |a: &View, b: &View| a.memory != b.memory;
-        first.writes().all(|written| second.reads().all(|read| same(written, read)))
-            && first.reads().all(|read| second.writes().all(|written| same(read, written)))
-            && first.writes().all(|a| second.writes().all(|b| written_apart(a, b)))
     }
 
     /// Whether a group needs another one to have run, directly or through others.
@@ -180,69 +161,23 @@ impl Groups<'_> {
     /// The group of a node and another one that it can be one kernel with.
     fn mergeable_with(&self, node: NodeId) -> Option<(usize, usize)> {
         let own = self.home(node)?;
-        let related = |group: &Group| {
-            let reads = |ops: &[NodeId]| -> BTreeSet<MemoryId> {
-                ops.iter().flat_map(|&op| self.op(op).reads()).map(|view| view.memory).collect()
-            };
-            let dependencies: BTreeSet<NodeId> =
-                self.groups[own].ops.iter().flat_map(|&op| self.dependencies(op)).collect();
-            let (theirs, ours) = (reads(&group.ops), reads(&self.groups[own].ops));
-            // What reads nothing is a number in every element, which any kernel of these sizes can store.
-            theirs.is_empty()
-                || ours.is_empty()
-                || group.ops.iter().any(|op| dependencies.contains(op))
-                || !theirs.is_disjoint(&ours)
-        };
         (0..self.groups.len())
             .rev()
-            .find(|&other| other != own && related(&self.groups[other]) && self.can_merge(own, other))
+            .find(|&other| {
+                other != own && self.are_related(own, other) && self.obstacle(own, other).is_none()
+            })
             .map(|other| (own, other))
     }
 
-    fn can_merge(&self, a: usize, b: usize) -> bool {
-        let (first, second) = (&self.groups[a], &self.groups[b]);
-        let (Some(&x), Some(&y)) = (first.ops.first(), second.ops.first()) else { return false };
-        if self.op(x).shape() != self.op(y).shape() || first.ops.len() + second.ops.len() > MOST_OPS {
-            return false;
-        }
-        let device =
-            |op: NodeId| self.op(op).writes().next().map(|view| self.graph.memories[view.memory].meta.device);
-        let pairs = || first.ops.iter().flat_map(|&x| second.ops.iter().map(move |&y| (x.min(y), x.max(y))));
-        let is_sum = |&op: &NodeId| self.op(op).pointwise().is_none();
-        !first.ops.iter().chain(&second.ops).any(is_sum)
-            && device(x) == device(y)
-            && pairs().all(|(earlier, later)| self.aligned(earlier, later))
-            && !self.passes_outside(a, b)
-            && !self.passes_outside(b, a)
-            && self.fits(&[&first.ops[..], &second.ops[..]].concat())
-    }
-
     /// Whether `from` needs `to` through a third group, which could then run neither before nor after both.
-    fn passes_outside(&self, from: usize, to: usize) -> bool {
+    pub(super) fn passes_outside(&self, from: usize, to: usize) -> bool {
         let dependencies = self.groups[from].ops.iter().flat_map(|&op| self.dependencies(op));
         let between: BTreeSet<usize> = dependencies.filter_map(|node| self.home(node)).collect();
         between.into_iter().any(|group| group != from && group != to && self.reaches(group, to))
     }
 
-    /// Whether a kernel of these ops has few enough parameters.
-    fn fits(&self, ops: &[NodeId]) -> bool {
-        let mut read: Vec<&View> = Vec::new();
-        let (mut numbers, mut written) = (0, 0);
-        for &node in ops {
-            let op = self.op(node);
-            numbers += op.args.len() - op.reads().count();
-            for view in op.reads() {
-                if self.at_hand(view, node, ops).is_none() && !read.contains(&view) {
-                    read.push(view);
-                }
-            }
-            written += op.writes().filter(|view| self.leaves(view.memory, ops)).count();
-        }
-        read.len() + written <= MOST_BUFFERS && written <= MOST_OUTPUTS && numbers <= MOST_NUMBERS
-    }
-
     /// Whether a memory that these ops write is needed beyond them.
-    fn leaves(&self, memory: MemoryId, ops: &[NodeId]) -> bool {
+    pub(super) fn leaves(&self, memory: MemoryId, ops: &[NodeId]) -> bool {
         matches!(self.graph.memories[memory].origin, Origin::Input(_))
             || self.graph.results.iter().any(|view| view.memory == memory)
             || (0..self.graph.nodes.len())
@@ -303,18 +238,22 @@ impl Groups<'_> {
                     == 1
         });
         let mut ops = self.groups[group].ops.clone();
+        // A group that reads some of the result in another order needs it in memory anyway.
+        let read_in_order = ops.iter().flat_map(|&reader| self.op(reader).reads()).all(|read| {
+            op.writes().all(|written| written.memory != read.memory || written.layout == read.layout)
+        });
         ops.push(node);
         let is_pointwise = |&node: &NodeId| self.op(node).pointwise().is_some();
         op.pointwise().is_some_and(|op| is_cheap(op.device))
             && ops.iter().all(is_pointwise)
             && written_once
+            && read_in_order
             && op.reads().all(|view| never_written(view.memory))
-            && ops.len() <= MOST_OPS
-            && self.fits(&ops)
+            && self.excess(&ops).is_none()
     }
 
     /// Where among these ops the value of a view that a node reads was computed, if it was: element by element.
-    fn at_hand(&self, view: &View, node: NodeId, ops: &[NodeId]) -> Option<ValueRef> {
+    pub(super) fn at_hand(&self, view: &View, node: NodeId, ops: &[NodeId]) -> Option<ValueRef> {
         let (writer, output) = self.graph.writer(view.memory, node)?;
         let position = ops.iter().position(|&op| op == writer)?;
         let same = self.op(writer).results[output].view == *view;
@@ -361,7 +300,7 @@ impl Groups<'_> {
     }
 
     /// The kernel of a group.
-    fn kernel(&self, group: usize) -> Kernel {
+    fn kernel(&self, group: usize, rounding: Rounding) -> Kernel {
         let Group { ops, recomputed } = &self.groups[group];
         if let &[only] = ops.as_slice()
             && self.op(only).pointwise().is_none()
@@ -369,6 +308,9 @@ impl Groups<'_> {
             return self.sum(only);
         }
         let mut builder = Builder::default();
+        let stored = |node: NodeId, output: usize| {
+            !recomputed.contains(&node) && self.result_is_stored(node, output, group)
+        };
         for &node in ops {
             let op = self.op(node);
             let Work::Pointwise { op: def, compute } = op.work else { continue };
@@ -387,23 +329,27 @@ impl Groups<'_> {
                             }
                         },
                     };
-                    Arg { value, chain: arg.chain }
+                    Arg { value, chain: builder.argument(value, arg.chain) }
                 })
                 .collect();
             let results = op
                 .results
                 .iter()
-                .map(|result| NodeResult {
+                .enumerate()
+                .map(|(output, result)| NodeResult {
                     name: self.graph.memories[result.view.memory].name.clone(),
-                    chain: result.chain,
+                    chain: match rounding {
+                        Rounding::Wide if !stored(node, output) => widened(result.chain),
+                        Rounding::Wide | Rounding::Exact => result.chain,
+                    },
                 })
                 .collect();
             builder.nodes.push(Node { op: def, compute, args, results });
         }
         let mut outputs = Vec::new();
-        for (position, &node) in ops.iter().enumerate().filter(|(_, node)| !recomputed.contains(node)) {
+        for (position, &node) in ops.iter().enumerate() {
             for (output, result) in self.op(node).results.iter().enumerate() {
-                if self.result_is_stored(node, output, group) {
+                if stored(node, output) {
                     let memory = &self.graph.memories[result.view.memory];
                     builder.outputs.push(ProgramOutput {
                         name: format!("{}_out", memory.name),
@@ -421,7 +367,14 @@ impl Groups<'_> {
         };
         let Builder { inputs, sources, nodes, outputs: program_outputs } = builder;
         let body = KernelBody::Program(Arc::new(Program { name, inputs, nodes, outputs: program_outputs }));
-        Kernel { body, inputs: sources, outputs, ops: ops.clone(), recomputed: recomputed.clone() }
+        Kernel {
+            body,
+            inputs: sources,
+            outputs,
+            ops: ops.clone(),
+            recomputed: recomputed.clone(),
+            apart: Vec::new(),
+        }
     }
 
     /// The kernel of a sum.
@@ -433,53 +386,7 @@ impl Groups<'_> {
             outputs: op.writes().cloned().collect(),
             ops: vec![node],
             recomputed: Vec::new(),
+            apart: Vec::new(),
         }
     }
-}
-
-/// A program under construction.
-#[derive(Default)]
-struct Builder {
-    inputs: Vec<ProgramInput>,
-    sources: Vec<KernelInput>,
-    nodes: Vec<Node>,
-    outputs: Vec<ProgramOutput>,
-}
-
-impl Builder {
-    fn number(&mut self, number: Scalar, name: &str, dtype: DType) -> ValueRef {
-        self.inputs.push(ProgramInput { name: name.to_owned(), dtype });
-        self.sources.push(KernelInput::Number(number));
-        ValueRef::Input(self.inputs.len() - 1)
-    }
-
-    fn view(&mut self, view: &View, name: &str, dtype: DType) -> ValueRef {
-        let known =
-            self.sources.iter().position(|source| matches!(source, KernelInput::View(v) if v == view));
-        ValueRef::Input(known.unwrap_or_else(|| {
-            self.inputs.push(ProgramInput { name: name.to_owned(), dtype });
-            self.sources.push(KernelInput::View(view.clone()));
-            self.inputs.len() - 1
-        }))
-    }
-}
-
-/// Whether a function is a few instructions: it calls no function of a mathematical library and no other function.
-pub(super) fn is_cheap(function: &DeviceFn) -> bool {
-    const DEAR: [&str; 13] = [
-        "pow",
-        "lgamma",
-        "tgamma",
-        "erf",
-        "erfc",
-        "normal_cdf",
-        "exp",
-        "ln",
-        "sin",
-        "cos",
-        "tan",
-        "tanh",
-        "hypot",
-    ];
-    function.calls.is_empty() && !function.uses.iter().any(|used| DEAR.contains(&used.name))
 }

@@ -8,7 +8,6 @@ use crate::buffer::Meta;
 use crate::dtype::{DType, Scalar};
 use crate::layout::Layout;
 use crate::op::OpDef;
-use crate::plan::Source;
 use crate::trace::{Dim, Guards};
 use smallvec::SmallVec;
 
@@ -213,14 +212,6 @@ impl Op {
     #[must_use]
     pub fn shape(&self) -> &[Dim] {
         self.results.first().map_or(&[], |result| result.view.layout.shape())
-    }
-}
-
-/// The dtypes that an operand passes through.
-pub(super) fn chain(source: Source, lane: DType) -> [DType; 3] {
-    match source {
-        Source::Buffer { stored, joined } | Source::HostValue { stored, joined } => [stored, joined, lane],
-        Source::Number(_) => [lane; 3],
     }
 }
 

@@ -287,6 +287,11 @@ impl fmt::Display for Guards {
 pub struct Values(SmallVec<[isize; 32]>);
 
 impl Values {
+    /// One a symbol.
+    pub(super) fn all(&self) -> &[isize] {
+        &self.0
+    }
+
     /// The number that a size or a stride of the scope is.
     #[must_use]
     pub fn of(&self, dim: &Dim) -> isize {

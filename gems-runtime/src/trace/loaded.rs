@@ -18,7 +18,7 @@ use std::path::Path;
 /// A function from a file.
 #[derive(Debug)]
 pub struct Loaded {
-    forms: Forms,
+    forms: Forms<Form>,
 }
 
 impl Loaded {
@@ -43,7 +43,7 @@ impl Loaded {
             )));
         }
         let ops = Ops::new(ops);
-        let forms = Forms::default();
+        let forms = Forms::<Form>::default();
         for form in &content.forms {
             let options = Options::from_text(&form.options)
                 .ok_or_else(|| refused(format!("has unknown options `{}`", form.options)))?;
@@ -60,19 +60,19 @@ impl Loaded {
     /// # Errors
     /// `Guard` if the inputs have none of the forms that were saved; a device that fails.
     pub fn call(&self, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
-        if let Some(results) = self.forms.replay(inputs) {
+        if let Some(results) = self.forms.again(inputs) {
             return results.map(|results| results.into_vec());
         }
         let Some((form, values)) = self.forms.find(inputs) else {
             let given: Vec<String> = inputs.iter().map(|input| format!("{:?}", input.meta())).collect();
             let message = format!(
                 "the function was saved for {} forms, and {} is of none of them; call it with such inputs before saving it",
-                self.forms.count(),
+                self.forms.all().len(),
                 given.join(", ")
             );
             return Err(Error::new(ErrorKind::Guard, message));
         };
-        self.forms.run(&form, &values, inputs).map(|results| results.into_vec())
+        self.forms.first(&form, &values, inputs).map(|results| results.into_vec())
     }
 
     /// The graphs, one a form, in the order in which they were traced.
@@ -86,24 +86,20 @@ impl Loaded {
 ///
 /// # Errors
 /// `Value` if there is none; `Io` if the file can't be written.
-pub(super) fn save(forms: &Forms, path: &Path) -> Result<()> {
-    let forms = forms.all();
+pub(super) fn save(forms: &[&Form], path: &Path) -> Result<()> {
     if forms.is_empty() {
         let message = "the function was not called yet, so there is nothing to save; call it with inputs like those to come";
         return Err(Error::new(ErrorKind::Value, message));
     }
     let mut kernels: Vec<KernelImage> = Vec::new();
-    for form in &forms {
+    for form in forms {
         kernels.extend(form.images()?);
     }
     kernels.sort_by(|a, b| (&a.source, arch(a)).cmp(&(&b.source, arch(b))));
     kernels.dedup();
     let form = |form: &Form| FormText { options: form.options.to_text(), graph: form.graph.to_string() };
-    let content = Content {
-        version: VERSION.to_owned(),
-        forms: forms.iter().map(|shared| form(shared)).collect(),
-        kernels,
-    };
+    let content =
+        Content { version: VERSION.to_owned(), forms: forms.iter().copied().map(form).collect(), kernels };
     let bytes = file::encode(&content);
     compile::publish(path, |file| compile::write_synced(file, &bytes))
         .map_err(|error| io(path, "written", error))

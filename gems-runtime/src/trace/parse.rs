@@ -3,6 +3,7 @@
 //! Guarantees: whatever the text says, the answer is a graph that [`Graph::verify`] accepts or an error that names the
 //! line; numbers that do not fit are errors, never wrapped.
 
+use super::cursor::{Cursor, in_word, wrong};
 use super::guard::{Relation, Why};
 use super::monomial::Monomial;
 use super::ops::Ops;
@@ -11,13 +12,12 @@ use super::symbol::{Definition, Range, id};
 use super::text::OPEN;
 use crate::buffer::Meta;
 use crate::device::Device;
-use crate::dtype::{DType, Scalar};
-use crate::error::{Error, ErrorKind, Result};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
 use crate::layout::{Layout, contiguous_strides};
 use crate::op::OpDef;
 use crate::trace::graph::{ArgValue, Graph, Memory, Op, OpArg, OpResult, Origin, View, Work};
 use crate::trace::{Dim, Policy, Scope, Start};
-use num_complex::Complex;
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ impl Reader<'_> {
         read: impl Fn(&mut Self, &mut Cursor<'_>) -> Result<()>,
     ) -> Result<()> {
         for (position, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let mut cursor = Cursor { rest: line };
+            let mut cursor = Cursor::new(line);
             if is_wanted(&mut cursor) {
                 read(self, &mut cursor).and_then(|()| cursor.end()).map_err(|error| {
                     let message = format!("line {} of the graph, `{}`: {error}", position + 1, line.trim());
@@ -334,172 +334,4 @@ fn why(text: &str) -> Why {
         _ => (text, None),
     };
     Why { step: owned(step), axis, operand, op }
-}
-
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Value, message)
-}
-
-fn in_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-/// A place in a line.
-#[derive(Clone, Copy)]
-struct Cursor<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Cursor<'a> {
-    fn skip(&mut self) {
-        self.rest = self.rest.trim_start();
-    }
-
-    fn eats(&mut self, token: &str) -> bool {
-        self.skip();
-        match self.rest.strip_prefix(token) {
-            Some(rest) => {
-                self.rest = rest;
-                true
-            }
-            None => false,
-        }
-    }
-
-    fn eats_word(&mut self, word: &str) -> bool {
-        let mut ahead = *self;
-        let found = ahead.eats(word) && ahead.rest.starts_with(' ');
-        if found {
-            *self = ahead;
-        }
-        found
-    }
-
-    fn expect(&mut self, token: &str) -> Result<()> {
-        if self.eats(token) { Ok(()) } else { Err(wrong(format!("`{token}` expected at `{}`", self.rest))) }
-    }
-
-    fn end(&mut self) -> Result<()> {
-        self.skip();
-        if self.rest.is_empty() { Ok(()) } else { Err(wrong(format!("`{}` is too much", self.rest))) }
-    }
-
-    fn take_all(&mut self) -> &'a str {
-        self.skip();
-        std::mem::take(&mut self.rest).trim_end()
-    }
-
-    /// The longest start of the rest of such characters; at least one.
-    fn take(&mut self, what: &str, belongs: impl Fn(char) -> bool) -> Result<&'a str> {
-        self.skip();
-        let end = self.rest.find(|c| !belongs(c)).unwrap_or(self.rest.len());
-        let (token, rest) = self.rest.split_at(end);
-        if token.is_empty() {
-            return Err(wrong(format!("{what} expected at `{}`", self.rest)));
-        }
-        self.rest = rest;
-        Ok(token)
-    }
-
-    fn word(&mut self) -> Result<&'a str> {
-        let word = self.take("a name", in_word)?;
-        if word.starts_with(|c: char| c.is_ascii_digit()) {
-            Err(wrong(format!("`{word}` is no name")))
-        } else {
-            Ok(word)
-        }
-    }
-
-    /// `neg` or `neg.2`.
-    fn op_name(&mut self) -> Result<&'a str> {
-        self.take("the name of an op", |c| in_word(c) || c == '.')
-    }
-
-    /// `n` or `x0.shape[1]`.
-    fn size_name(&mut self) -> Result<&'a str> {
-        self.skip();
-        let start = self.rest;
-        self.word()?;
-        if self.rest.starts_with('.') {
-            self.take("a name", |c| in_word(c) || c == '.')?;
-            self.expect("[")?;
-            self.number::<usize>()?;
-            self.expect("]")?;
-        }
-        Ok(&start[..start.len() - self.rest.len()])
-    }
-
-    fn number<T: std::str::FromStr>(&mut self) -> Result<T> {
-        let text = self.take("a number", |c| c.is_ascii_digit() || c == '-')?;
-        text.parse().map_err(|_| wrong(format!("`{text}` is no number that fits")))
-    }
-
-    fn dtype(&mut self) -> Result<DType> {
-        let name = self.word()?;
-        DType::from_name(name).ok_or_else(|| wrong(format!("`{name}` is no dtype")))
-    }
-
-    fn as_dtype(&mut self) -> Result<Option<DType>> {
-        if self.eats_word("as") { self.dtype().map(Some) } else { Ok(None) }
-    }
-
-    fn device(&mut self) -> Result<Device> {
-        if self.eats("cuda:") {
-            self.number().map(Device::Cuda)
-        } else {
-            self.expect("cpu").map(|()| Device::Cpu)
-        }
-    }
-
-    /// A number with its kind; none where a name stands.
-    fn scalar(&mut self) -> Result<Option<Scalar>> {
-        if self.eats("(") {
-            let re = self.float()?;
-            self.expect(",")?;
-            let im = self.float()?;
-            self.expect(")")?;
-            return Ok(Some(Scalar::C128(Complex::new(re, im))));
-        }
-        let mut ahead = *self;
-        let token = ahead.take("an argument", |c| in_word(c) || matches!(c, '.' | '-' | '+' | ':'))?;
-        let begins = |c: char| c.is_ascii_digit() || c == '-';
-        let number = match token {
-            "true" => Scalar::Bool(true),
-            "false" => Scalar::Bool(false),
-            _ if token == "inf" || token.starts_with("NaN") || token.starts_with("-inf") => {
-                return self.float().map(|value| Some(Scalar::F64(value)));
-            }
-            _ if !token.starts_with(begins) => return Ok(None),
-            _ if token.contains(['.', 'e']) => return self.float().map(|value| Some(Scalar::F64(value))),
-            _ => match token.strip_suffix('u') {
-                Some(digits) => Scalar::U64(parsed(digits)?),
-                None => Scalar::I64(parsed(token)?),
-            },
-        };
-        *self = ahead;
-        Ok(Some(number))
-    }
-
-    fn float(&mut self) -> Result<f64> {
-        let token = self.take("a number", |c| in_word(c) || matches!(c, '.' | '-' | '+' | ':'))?;
-        match token.strip_prefix("NaN:") {
-            Some(bits) => match u64::from_str_radix(bits, 16) {
-                Ok(bits) if f64::from_bits(bits).is_nan() => Ok(f64::from_bits(bits)),
-                _ => Err(wrong(format!("`{token}` is no number"))),
-            },
-            None => parsed(token),
-        }
-    }
-
-    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
-        let mut items = vec![item(self)?];
-        while self.eats(",") {
-            items.push(item(self)?);
-        }
-        Ok(items)
-    }
-}
-
-fn parsed<T: std::str::FromStr>(text: &str) -> Result<T> {
-    text.parse().map_err(|_| wrong(format!("`{text}` is no number that fits")))
 }

@@ -3,10 +3,14 @@
 use crate::buffer::Meta;
 use crate::dtype::Scalar;
 use crate::error::{Error, ErrorKind, Result};
+use crate::layout::Layout;
 use crate::op::OpDef;
 use crate::plan::{Inference, Source};
 use crate::trace::Dim;
-use crate::trace::graph::{self, ArgValue, Graph, Memory, MemoryId, Op, OpArg, OpResult, Origin, View, Work};
+use crate::trace::functional::Latest;
+use crate::trace::graph::{
+    ArgValue, Graph, Memory, MemoryId, NodeId, Op, OpArg, OpResult, Origin, View, Work,
+};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Shared handle of the graph of a running trace.
@@ -37,6 +41,19 @@ impl Recorder {
     /// The graph so far.
     pub(crate) fn snapshot(&self) -> Graph {
         self.graph().clone()
+    }
+
+    /// Takes writing in place out of the steps from `start` on.
+    ///
+    /// # Errors
+    /// As [`Graph::make_functional`].
+    pub(super) fn make_functional(&self, start: NodeId) -> Result<Latest> {
+        self.graph().make_functional(start)
+    }
+
+    /// Whether a layout is that of the whole memory.
+    pub(super) fn is_whole(&self, memory: MemoryId, layout: &Layout<Dim>) -> bool {
+        self.graph().memories[memory].meta.layout == *layout
     }
 
     /// The memory of an input.
@@ -75,7 +92,7 @@ impl Recorder {
                     return Err(Error::new(ErrorKind::Value, message).in_op(op.name));
                 }
             };
-            args.push(OpArg { value, chain: graph::chain(input.source, input.lane) });
+            args.push(OpArg { value, chain: input.chain() });
         }
         let mut graph = self.graph();
         let node = graph.nodes.len();

@@ -9,7 +9,7 @@ use crate::device::Device;
 use crate::dtype::Scalar;
 use crate::emit::{self, Source};
 use crate::error::{Error, ErrorKind, Result};
-use crate::exec::{self, Fused, Place, Replay, Step};
+use crate::exec::{self, BackEnds, Fused, Place, Replay, Step};
 use crate::layout::{self, Layout, Overlap, Region};
 use crate::op::Operand;
 use crate::plan::{self, KernelSpec, Program, ReduceSpec};
@@ -48,8 +48,9 @@ impl Used {
     }
 }
 
-/// Runs the kernels; op by op where inputs share memory that is written.
+/// Runs the kernels on these back ends or on those of the devices; op by op where inputs share memory that is written.
 pub(super) fn all(
+    back_ends: Option<BackEnds>,
     graph: &Graph,
     kernels: &[Kernel],
     values: &Values,
@@ -58,11 +59,11 @@ pub(super) fn all(
     let mut memories = Memories::new(graph, values, inputs);
     let (mut used, mut steps) = (Vec::new(), Some(Vec::new()));
     if inputs_are_entangled(graph, inputs) {
-        one_by_one(graph, &mut memories)?;
+        one_by_one(back_ends, graph, &mut memories)?;
         steps = None;
     } else {
         for body in kernels {
-            let ran = kernel(body, &mut memories)?;
+            let ran = kernel(back_ends, body, &mut memories)?;
             used.extend(ran.used);
             match (ran.work, &mut steps) {
                 (Again::Work(work), Some(steps)) => steps.push(memories.step(body, work)?),
@@ -91,7 +92,7 @@ impl<'a> Memories<'a> {
 
     /// A view at the sizes of this run; memory of results is allocated at its first use.
     pub(super) fn view(&mut self, view: &View) -> Result<StridedBuffer> {
-        let layout = self.layout(&view.layout)?;
+        let layout = layout(self.values, &view.layout)?;
         match self.graph.memories[view.memory].origin {
             Origin::Input(index) => {
                 let input = self.inputs.get(index).copied().ok_or_else(missing)?;
@@ -106,9 +107,9 @@ impl<'a> Memories<'a> {
         }
     }
 
-    /// Where a view is, for replays.
+    /// Where a view is, for replays; what is made is counted as memories are.
     fn place(&mut self, view: &View) -> Result<Place> {
-        let layout = self.layout(&view.layout)?;
+        let layout = layout(self.values, &view.layout)?;
         let part = |whole: &Layout| {
             let is_whole = layout.offset() == 0
                 && (layout.shape(), layout.strides()) == (whole.shape(), whole.strides());
@@ -121,8 +122,7 @@ impl<'a> Memories<'a> {
             }
             Origin::Result(_) => {
                 let part = part(&self.result(view.memory)?.meta().layout);
-                let made = self.results[..view.memory].iter().flatten().count();
-                Ok(Place::Made(made, part))
+                Ok(Place::Made(view.memory, part))
             }
         }
     }
@@ -138,32 +138,42 @@ impl<'a> Memories<'a> {
         Ok(Step { work, inputs, outputs })
     }
 
-    fn replay(&mut self, steps: Vec<Step>) -> Result<Replay> {
+    fn replay(&mut self, mut steps: Vec<Step>) -> Result<Replay> {
         let graph = self.graph;
-        let results = graph.results.iter().map(|view| self.place(view)).collect::<Result<_>>()?;
-        let written = (0..self.inputs.len())
-            .filter(|&input| graph.nodes.iter().flat_map(Op::writes).any(|view| view.memory == input));
+        let mut results: Vec<Place> =
+            graph.results.iter().map(|view| self.place(view)).collect::<Result<_>>()?;
+        // Memories that no kernel stores are not made.
+        let of_steps = steps.iter_mut().flat_map(|step| step.inputs.iter_mut().chain(&mut step.outputs));
+        for place in of_steps.chain(&mut results) {
+            if let Place::Made(memory, _) = place {
+                *memory = self.results[..*memory].iter().flatten().count();
+            }
+        }
+        let is_written =
+            |&input: &usize| graph.nodes.iter().flat_map(Op::writes).any(|view| view.memory == input);
+        let written = (0..self.inputs.len()).filter(is_written).collect();
         let made = self.results.iter().flatten().map(|result| result.meta().clone()).collect();
-        Ok(Replay::new(self.inputs, written.collect(), made, steps, results))
+        Ok(Replay::new(self.inputs, written, made, steps, results))
     }
 
     fn result(&mut self, memory: MemoryId) -> Result<&StridedBuffer> {
         if self.results[memory].is_none() {
             let meta = &self.graph.memories[memory].meta;
-            let layout = self.layout(&meta.layout)?;
+            let layout = layout(self.values, &meta.layout)?;
             let meta = Meta { dtype: meta.dtype, device: meta.device, layout };
             self.results[memory] = Some(StridedBuffer::allocate(&meta)?);
         }
         self.results[memory].as_ref().ok_or_else(missing)
     }
+}
 
-    fn layout(&self, layout: &Layout<Dim>) -> Result<Layout> {
-        let shape: SmallVec<[usize; 6]> =
-            layout.shape().iter().map(|dim| self.values.of(dim).unsigned_abs()).collect();
-        let strides: SmallVec<[isize; 6]> = layout.strides().iter().map(|dim| self.values.of(dim)).collect();
-        let start = layout.start().terms().iter().map(|dim| self.values.of(dim)).sum();
-        Layout::new(&shape, &strides, start)
-    }
+/// A layout at the sizes of a run.
+pub(super) fn layout(values: &Values, layout: &Layout<Dim>) -> Result<Layout> {
+    let shape: SmallVec<[usize; 6]> =
+        layout.shape().iter().map(|dim| values.of(dim).unsigned_abs()).collect();
+    let strides: SmallVec<[isize; 6]> = layout.strides().iter().map(|dim| values.of(dim)).collect();
+    let start = layout.start().terms().iter().map(|dim| values.of(dim)).sum();
+    Layout::new(&shape, &strides, start)
 }
 
 /// Whether a view, of which offsets count from `start`, lies within a buffer. One that a trace recorded does.
@@ -251,17 +261,19 @@ enum Again {
 
 /// Runs a kernel. An op that reads what it writes at other elements, or writes elements twice, is a kernel of its own
 /// and runs as an eager call does, with that call's checks and copies.
-fn kernel(kernel: &Kernel, memories: &mut Memories<'_>) -> Result<Ran> {
+fn kernel(back_ends: Option<BackEnds>, kernel: &Kernel, memories: &mut Memories<'_>) -> Result<Ran> {
     let program = match &kernel.body {
         KernelBody::Program(program) => program,
-        KernelBody::Sum => return sum(kernel, memories, sum_again),
+        KernelBody::Sum => {
+            return sum(kernel, memories, |from, to| sum_again(back_ends, from, to));
+        }
     };
     let operands = Operands::new(kernel, memories)?;
     let device = operands.outputs.first().map_or(Device::Cpu, StridedBuffer::device);
     let twice = operands.outputs.iter().any(|output| layout::has_internal_overlap(&output.meta().layout));
     match kernel.ops.as_slice() {
         &[only] if operands.shares_otherwise || twice => {
-            one(&memories.graph.nodes[only], memories)?;
+            one(back_ends, &memories.graph.nodes[only], memories)?;
             Ok(Ran { used: None, work: Again::Never })
         }
         _ if twice => {
@@ -270,7 +282,7 @@ fn kernel(kernel: &Kernel, memories: &mut Memories<'_>) -> Result<Ran> {
             Err(Error::new(ErrorKind::Overlap, message))
         }
         _ => {
-            let ran = exec::run_fused(&operands.fused(program))?;
+            let ran = exec::run_fused(back_ends.unwrap_or(BackEnds::OWN).kernel, &operands.fused(program))?;
             let work = match (&ran.spec, ran.planned) {
                 (_, Some(planned)) => Again::Work(exec::Work::Kernel(Box::new(planned))),
                 (None, None) => Again::Nothing,
@@ -281,8 +293,8 @@ fn kernel(kernel: &Kernel, memories: &mut Memories<'_>) -> Result<Ran> {
     }
 }
 
-fn sum_again(from: &StridedBuffer, to: &StridedBuffer) -> Result<Ran> {
-    exec::sum_into(from, to)?;
+fn sum_again(back_ends: Option<BackEnds>, from: &StridedBuffer, to: &StridedBuffer) -> Result<Ran> {
+    exec::sum_into(back_ends.unwrap_or(BackEnds::OWN).sum, from, to)?;
     Ok(match exec::plan_sum(from, to) {
         Some(plan) => {
             let used = Some(Used::Sum(to.device(), plan.spec));
@@ -336,12 +348,12 @@ pub(super) fn inputs_are_entangled(graph: &Graph, inputs: &[&StridedBuffer]) -> 
 }
 
 /// Runs all ops one by one, as eager calls do, with their checks and copies.
-pub(super) fn one_by_one(graph: &Graph, memories: &mut Memories<'_>) -> Result<()> {
-    graph.nodes.iter().try_for_each(|op| one(op, memories))
+fn one_by_one(back_ends: Option<BackEnds>, graph: &Graph, memories: &mut Memories<'_>) -> Result<()> {
+    graph.nodes.iter().try_for_each(|op| one(back_ends, op, memories))
 }
 
 /// Runs one op as an eager call does.
-fn one(op: &Op, memories: &mut Memories<'_>) -> Result<()> {
+fn one(back_ends: Option<BackEnds>, op: &Op, memories: &mut Memories<'_>) -> Result<()> {
     let buffers = op
         .args
         .iter()
@@ -365,9 +377,14 @@ fn one(op: &Op, memories: &mut Memories<'_>) -> Result<()> {
     match (op.work, operands.as_slice(), outputs.as_mut_slice()) {
         (Work::Pointwise { op, .. }, operands, outputs) => {
             let mut outputs: SmallVec<[&mut StridedBuffer; 2]> = outputs.iter_mut().collect();
-            StridedBuffer::call_out(op, operands, &mut outputs)
+            match back_ends {
+                None => StridedBuffer::call_out(op, operands, &mut outputs),
+                Some(back_ends) => exec::call_out_on(back_ends.kernel, op, operands, &mut outputs),
+            }
         }
-        (Work::Sum, [Operand::Buffer(from)], [to]) => exec::sum_into(from, to),
+        (Work::Sum, [Operand::Buffer(from)], [to]) => {
+            exec::sum_into(back_ends.unwrap_or(BackEnds::OWN).sum, from, to)
+        }
         (Work::Sum, ..) => Err(missing()),
     }
 }

@@ -16,11 +16,14 @@ impl Graph {
         self.keep(&needed)
     }
 
-    /// The ops whose results are returned, left in an input, or read by such an op before they are overwritten.
     pub(super) fn needed_ops(&self) -> Vec<NodeId> {
+        self.ops_needed_for(&self.results)
+    }
+
+    /// The ops whose results are these, left in an input, or read by such an op before they are overwritten.
+    pub(super) fn ops_needed_for(&self, results: &[View]) -> Vec<NodeId> {
         let inputs = (0..self.memories.len()).filter(|&memory| self.is_input(memory));
-        let mut wanted: BTreeSet<MemoryId> =
-            self.results.iter().map(|view| view.memory).chain(inputs).collect();
+        let mut wanted: BTreeSet<MemoryId> = results.iter().map(|view| view.memory).chain(inputs).collect();
         let mut needed = Vec::new();
         for (node, op) in self.nodes.iter().enumerate().rev() {
             if op.writes().any(|view| wanted.contains(&view.memory)) {
