@@ -12,7 +12,6 @@
 mod compile;
 mod dim;
 mod explain;
-mod forms;
 mod functional;
 mod fuse;
 mod graph;
@@ -27,6 +26,7 @@ mod scope;
 mod split;
 mod state;
 mod symbol;
+mod traces;
 mod transpose;
 mod vjp;
 
