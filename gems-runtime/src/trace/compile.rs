@@ -3,10 +3,10 @@
 use crate::buffer::{Buffer, Meta, StridedBuffer, SymbolicBuffer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
+use crate::trace::forms::Bind;
 use crate::trace::fuse::{self, Kernel};
 use crate::trace::graph::{Graph, View};
 use crate::trace::run::{self, Memories};
-use crate::trace::traces::Bind;
 use crate::trace::{Dim, Fusion, Guards, Policy, Recorder, Returned, Scope, Values, explain};
 use std::fmt;
 use std::marker::PhantomData;

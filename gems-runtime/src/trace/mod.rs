@@ -12,6 +12,7 @@
 mod compile;
 mod dim;
 mod explain;
+mod forms;
 mod functional;
 mod fuse;
 mod graph;
@@ -26,7 +27,6 @@ mod scope;
 mod split;
 mod state;
 mod symbol;
-mod traces;
 mod transpose;
 mod vjp;
 

@@ -4,11 +4,11 @@
 //! results it needs, and the gradients of the results. Both are cut from one graph.
 
 use super::compile::{Form, Recording};
+use super::forms::Bind;
 use super::fuse;
 use super::graph::{ArgValue, Graph, Memory, MemoryId, NodeId, Origin, View};
 use super::run;
 use super::saving::{self, Choice, Saving};
-use super::traces::Bind;
 use crate::buffer::{Buffer, Meta, StridedBuffer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::op::builtin::gradient_copy;

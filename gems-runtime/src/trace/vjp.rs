@@ -5,12 +5,12 @@
 
 use super::compile::{Form, Recording};
 use super::explain;
+use super::forms::Forms;
 use super::record::{Recorder, Traced};
 use super::reverse::{self, Differentiated};
 use super::run::{self, Memories};
 use super::saving::Saving;
 use super::split::{Joint, Saved, Split};
-use super::traces::Traces;
 use crate::buffer::{Buffer, Meta, StridedBuffer, SymbolicBuffer};
 use crate::dtype::Category;
 use crate::error::{Error, ErrorKind, Result};
@@ -31,7 +31,7 @@ where
     R: Returned,
     F: Fn([SymbolicBuffer; N]) -> Result<R>,
 {
-    Vjp { reverse: Reverse::new(function), splits: Traces::default(), saving: Saving::default() }
+    Vjp { reverse: Reverse::new(function), splits: Forms::default(), saving: Saving::default() }
 }
 
 /// Makes a function of buffers one that gives the gradients of its inputs: those of the sum of all elements of its
@@ -50,7 +50,7 @@ where
 /// A function that gives the gradients of its `M` inputs that were asked for; made by [`vjp`].
 pub struct Vjp<const N: usize, const M: usize, R, F> {
     reverse: Reverse<N, M, R, F>,
-    splits: Traces<Split>,
+    splits: Forms<Split>,
     saving: Saving,
 }
 
@@ -64,9 +64,9 @@ struct Reverse<const N: usize, const M: usize, R, F> {
     function: F,
     wrt: [usize; M],
     fusion: Fusion,
-    gradients: Traces<Form>,
+    gradients: Forms<Form>,
     /// With the results of the function in front.
-    all: Traces<Form>,
+    all: Forms<Form>,
     returned: PhantomData<fn() -> R>,
 }
 
@@ -83,8 +83,8 @@ impl<const N: usize, R, F> Reverse<N, N, R, F> {
             function,
             wrt: std::array::from_fn(|i| i),
             fusion: Fusion::On,
-            gradients: Traces::default(),
-            all: Traces::default(),
+            gradients: Forms::default(),
+            all: Forms::default(),
             returned: PhantomData,
         }
     }
@@ -97,7 +97,7 @@ where
 {
     fn changed<const K: usize>(self, wrt: [usize; K], fusion: Fusion) -> Reverse<N, K, R, F> {
         let Reverse { function, returned, .. } = self;
-        Reverse { function, wrt, fusion, gradients: Traces::default(), all: Traces::default(), returned }
+        Reverse { function, wrt, fusion, gradients: Forms::default(), all: Forms::default(), returned }
     }
 
     /// Records the function on traced inputs and its gradients behind it.
@@ -202,20 +202,20 @@ where
     #[must_use]
     pub fn wrt<const K: usize>(self, inputs: [usize; K]) -> Vjp<N, K, R, F> {
         let fusion = self.reverse.fusion;
-        Vjp { reverse: self.reverse.changed(inputs, fusion), splits: Traces::default(), saving: self.saving }
+        Vjp { reverse: self.reverse.changed(inputs, fusion), splits: Forms::default(), saving: self.saving }
     }
 
     /// The same with ops joined or not; forms traced so far are forgotten.
     #[must_use]
     pub fn with_fusion(self, fusion: Fusion) -> Self {
         let wrt = self.reverse.wrt;
-        Vjp { reverse: self.reverse.changed(wrt, fusion), splits: Traces::default(), ..self }
+        Vjp { reverse: self.reverse.changed(wrt, fusion), splits: Forms::default(), ..self }
     }
 
     /// The same with another choice of what [`Vjp::forward`] saves; forms traced so far are forgotten.
     #[must_use]
     pub fn with_saving(self, saving: Saving) -> Self {
-        Vjp { splits: Traces::default(), saving, ..self }
+        Vjp { splits: Forms::default(), saving, ..self }
     }
 
     /// The gradients of the inputs; `cotangents` are those of the results, one each, of their shape and dtype. That of a

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Traces that are kept for calls of the same form.
-pub(super) struct Traces<T> {
+pub(super) struct Forms<T> {
     forms: RwLock<Vec<Arc<T>>>,
     traces: AtomicU64,
     hits: AtomicU64,
@@ -21,13 +21,13 @@ pub(super) trait Bind {
     fn bind(&self, inputs: &[&StridedBuffer]) -> Option<Values>;
 }
 
-impl<T> Default for Traces<T> {
+impl<T> Default for Forms<T> {
     fn default() -> Self {
-        Traces { forms: RwLock::default(), traces: AtomicU64::default(), hits: AtomicU64::default() }
+        Forms { forms: RwLock::default(), traces: AtomicU64::default(), hits: AtomicU64::default() }
     }
 }
 
-impl<T: Bind> Traces<T> {
+impl<T: Bind> Forms<T> {
     /// The form of these inputs with the sizes of the call, traced if it is new.
     pub(super) fn get(
         &self,
@@ -56,7 +56,7 @@ impl<T: Bind> Traces<T> {
     }
 }
 
-impl<T> fmt::Debug for Traces<T> {
+impl<T> fmt::Debug for Forms<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let forms = self.forms.read().unwrap_or_else(PoisonError::into_inner);
         write!(f, "{} forms", forms.len())
