@@ -498,16 +498,27 @@ fn derived_functions_are_the_reviewed_text() {
     });
 }
 
+/// The derivatives of all orders of all ops, those for numbers too.
+fn derivatives() -> Vec<&'static OpDef> {
+    let mut found = Vec::new();
+    for def in REGISTRY.iter().filter_map(|op| op.vjp.as_ref()) {
+        for first in [Some(def), def.with_numbers].into_iter().flatten() {
+            let mut next = Some(first);
+            while let Some(backward) = next.and_then(|def| def.backward) {
+                found.push(backward);
+                next = backward.vjp.as_ref();
+            }
+        }
+    }
+    found
+}
+
 /// Every derivative, and the sum that follows it, is a whole kernel.
 #[test]
 fn every_derivative_has_a_kernel() {
-    for op in REGISTRY.iter() {
-        let mut next = op.vjp.as_ref();
-        while let Some(backward) = next.and_then(|def| def.backward) {
-            let text = backward.cuda_source().unwrap();
-            assert!(text.contains("extern \"C\" __global__"), "{}", backward.name);
-            next = backward.vjp.as_ref();
-        }
+    for backward in derivatives() {
+        let text = backward.cuda_source().unwrap();
+        assert!(text.contains("extern \"C\" __global__"), "{}", backward.name);
     }
 }
 
@@ -524,16 +535,8 @@ fn every_derivative_compiles() {
             .compile(&source.text, &source.entry, Arch::from_number(90))
             .unwrap_or_else(|error| panic!("{error}"));
     };
-    for op in REGISTRY.iter() {
-        let mut next = op.vjp.as_ref();
-        while let Some(backward) = next.and_then(|def| def.backward) {
-            compile(&emit::source(&plan::representative(backward).unwrap().1.spec).unwrap());
-            next = backward.vjp.as_ref();
-        }
-        if let Some(backward) = op.vjp.as_ref().and_then(|def| def.with_numbers).and_then(|def| def.backward)
-        {
-            compile(&emit::source(&plan::representative(backward).unwrap().1.spec).unwrap());
-        }
+    for backward in derivatives() {
+        compile(&emit::source(&plan::representative(backward).unwrap().1.spec).unwrap());
     }
     for (from, to) in [
         (DType::F32, DType::F32),

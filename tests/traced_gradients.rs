@@ -139,6 +139,28 @@ fn the_backward_kernel_of_the_mission_is_the_reviewed_text() {
     });
 }
 
+/// Fused gradients and the sums behind them pass NVRTC.
+#[cfg(feature = "nvrtc")]
+#[test]
+fn gradients_of_the_mission_compile() {
+    use gems_runtime::compile::{Arch, Nvrtc};
+    let nvrtc = Nvrtc::get().expect("these tests need NVRTC");
+    let f = mission();
+    for dtype in [DType::F32, DType::BF16, DType::F16, DType::F64] {
+        let (x, row) = (counted(&[6, 8]), counted(&[8]));
+        let (x, row) = (cast(&x, dtype).unwrap(), cast(&row, dtype).unwrap());
+        for inputs in [[&x, &x], [&row, &x], [&x, &row], [&x.flip(&[0]).unwrap(), &x]] {
+            for text in f.cuda_sources(&[&x], inputs).unwrap() {
+                let head = text.rsplit("__launch_bounds__").next().unwrap();
+                let entry = head.split_once(')').unwrap().1.split('(').next().unwrap().trim();
+                nvrtc
+                    .compile(&text, entry, Arch::from_number(90))
+                    .unwrap_or_else(|error| panic!("{error}\n{text}"));
+            }
+        }
+    }
+}
+
 #[test]
 fn every_choice_of_what_is_saved_gives_the_same_bits() {
     let mut values = Random::new(24);

@@ -125,6 +125,7 @@ impl Output<'_> {
         };
         let def = statics::op_def(self.signature, schema, source, &forms, self.private);
         let (gradients, backward) = (derivatives.op_items(self, schema), derivatives.items(self));
+        let traits = derivatives.traits(self);
         let run = interface::run(self, &self.outputs(schema));
         let out = interface::out(self, &self.outputs(schema));
         let inplace = interface::inplace(self);
@@ -149,6 +150,7 @@ impl Output<'_> {
                 #gradients
                 #backward
             }
+            #traits
         }
     }
 
@@ -169,7 +171,7 @@ impl Output<'_> {
         let docs = interface::docs(self.signature);
         let function = self.formula(name, formula);
         let home = self.home("The device form of");
-        let backward = derivatives.items(self);
+        let (backward, traits) = (derivatives.items(self), derivatives.traits(self));
         quote! {
             #docs
             #(#cfgs)*
@@ -182,6 +184,7 @@ impl Output<'_> {
                 #vis const DEVICE: &'static #private::DeviceFn = #device;
                 #backward
             }
+            #traits
         }
     }
 

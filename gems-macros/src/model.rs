@@ -14,7 +14,8 @@
 //!
 //! Spans are the user's, for errors of rustc and for source lines.
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
 use syn::Ident;
 
 use crate::dtype::DType;
@@ -249,15 +250,22 @@ impl Callee {
         if self.order == 0 { self.path.clone() } else { self.item(&derivative_name(self.order)) }
     }
 
-    /// The path of its device form.
-    pub(crate) fn device_path(&self) -> syn::Path {
-        self.item(&device_name(self.order))
+    /// Its device form; that of a derivative by a trait, which says what is missing where there is none.
+    pub(crate) fn device(&self, private: &TokenStream) -> TokenStream {
+        let (home, order) = (&self.home, self.order);
+        match order {
+            0 => self.item(&device_name(0)).into_token_stream(),
+            _ => quote_spanned!(self.span()=> <#home as #private::Derivative<#order>>::DEVICE),
+        }
+    }
+
+    fn span(&self) -> Span {
+        self.home.segments.last().map_or_else(Span::call_site, |last| last.ident.span())
     }
 
     fn item(&self, name: &str) -> syn::Path {
         let mut path = self.home.clone();
-        let span = path.segments.last().map_or_else(Span::call_site, |last| last.ident.span());
-        path.segments.push(Ident::new(name, span).into());
+        path.segments.push(Ident::new(name, self.span()).into());
         path
     }
 }

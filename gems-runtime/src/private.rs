@@ -19,6 +19,17 @@ pub use crate::op::{
     Role, TypeRef, Use, VjpDef, VjpSource, cpu_kernel, gradients,
 };
 
+/// A function with a derivative of some order, for functions that are differentiated through it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no derivative of order {ORDER}",
+    label = "this call is differentiated",
+    note = "annotate `{Self}` with `#[device_fn(grad)]`, or `grad(order = 2)`, or give the derivative of the function that calls it by `grad(backward = path)`"
+)]
+pub trait Derivative<const ORDER: usize> {
+    /// The CUDA C++ form of the derivative.
+    const DEVICE: &'static DeviceFn;
+}
+
 /// The value itself; lets rustc check the type that the device text gives to the result of a call.
 #[inline(always)]
 #[must_use]

@@ -113,6 +113,22 @@ impl Derivatives {
         quote!(#(#items)*)
     }
 
+    /// Says that the full forms are there, for functions that are differentiated through this one.
+    pub(super) fn traits(&self, output: &Output<'_>) -> TokenStream {
+        let (private, cfgs, name) = (output.private, &output.signature.cfgs, output.signature.name());
+        let each = (1..=self.full.len()).map(|order| {
+            let device = format_ident!("{}", device_name(order));
+            quote! {
+                #(#cfgs)*
+                #[diagnostic::do_not_recommend]
+                impl #private::Derivative<#order> for #name {
+                    const DEVICE: &'static #private::DeviceFn = #name::#device;
+                }
+            }
+        });
+        quote!(#(#each)*)
+    }
+
     /// The op forms, as constants of the type that is named like the op, and `vjp`.
     pub(super) fn op_items(&self, output: &Output<'_>, schema: &Schema) -> TokenStream {
         let private = output.private;

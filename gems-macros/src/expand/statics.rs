@@ -35,7 +35,7 @@ pub(super) fn device(name: &str, body: &Body, device: &Device, private: &TokenSt
         let types = types.iter().map(|ty| ty.type_ref(private));
         quote!(#private::Use { name: #name, types: &[#(#types),*] })
     });
-    let calls = body.callees.iter().map(|callee| callee.device_path());
+    let calls = body.callees.iter().map(|callee| callee.device(private));
     let value = quote! {
         #private::DeviceFn {
             name: #name,
