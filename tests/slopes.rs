@@ -5,6 +5,7 @@
 use gems_ops::REGISTRY;
 use gems_ops::prelude::*;
 use gems_runtime::op::{self, Gradient, OpDef, Operand, Role, TypeRef, VjpDef, VjpSource};
+use gems_tests::compare::{Bound, compare};
 use gems_tests::random::Random;
 use num_complex::Complex;
 
@@ -313,6 +314,68 @@ fn every_second_gradient_is_the_slope_of_the_first() {
         checked += 1;
     }
     assert!(checked > 95, "{checked} derivatives were checked");
+}
+
+/// The gradients of an op of `N` tensors, all of them floats, as those of a traced function.
+fn traced<const N: usize>(
+    op: &'static OpDef,
+    sample: &Sample,
+    cotangents: &[&StridedBuffer],
+) -> Vec<StridedBuffer> {
+    let numbers = sample.numbers.clone();
+    let is_tensor: Vec<bool> = sample.tensors.iter().map(Option::is_some).collect();
+    let f = vjp(move |inputs: [SymbolicBuffer; N]| {
+        let mut inputs = inputs.iter();
+        let operand = |(is_tensor, number): (&bool, &Scalar)| match is_tensor.then(|| inputs.next()).flatten()
+        {
+            Some(input) => Operand::Buffer(input),
+            None => Operand::Scalar(*number),
+        };
+        let operands: Vec<_> = is_tensor.iter().zip(&numbers).map(operand).collect();
+        SymbolicBuffer::run(op, &operands, None).map(|results| results.into_vec())
+    });
+    let inputs: Vec<&StridedBuffer> = sample.tensors.iter().flatten().collect();
+    f.gradients(cotangents, inputs.try_into().unwrap()).unwrap_or_else(|error| panic!("{error}")).into()
+}
+
+#[test]
+fn every_gradient_is_traced_with_the_bits_of_the_eager_one() {
+    let mut random = Random::new(14);
+    let mut checked = 0;
+    for (op, def) in differentiated() {
+        let sample = Sample::new(op, 9, &mut random);
+        let tensors: Vec<&StridedBuffer> = sample.tensors.iter().flatten().collect();
+        let has_all = |(tensor, gradient): (&Option<StridedBuffer>, &Gradient)| {
+            tensor.is_none() || *gradient != Gradient::None
+        };
+        // A mask, or an operand without gradient, is no input to differentiate by.
+        if tensors.iter().any(|tensor| tensor.dtype() != DType::F64)
+            || !sample.tensors.iter().zip(def.gradients).all(has_all)
+        {
+            continue;
+        }
+        let results = StridedBuffer::run(op, &sample.operands(), None).unwrap();
+        let cotangents: Vec<StridedBuffer> = results
+            .iter()
+            .map(|result| StridedBuffer::full(result.dtype(), result.shape(), 0.75, Device::Cpu).unwrap())
+            .collect();
+        let cotangents: Vec<&StridedBuffer> = cotangents.iter().collect();
+        let want = op::vjp(op, &cotangents, &sample.operands(), None).unwrap();
+        macro_rules! by_count {
+            ($($n:literal)*) => {
+                match tensors.len() {
+                    $($n => traced::<$n>(op, &sample, &cotangents),)*
+                    n => panic!("{} has {n} tensors", op.name),
+                }
+            };
+        }
+        let got = by_count!(1 2 3 4 5 6 7 8 9 10 11 12 13);
+        for (want, got) in want.iter().flatten().zip(&got) {
+            compare(want, got, Bound::Exact).unwrap_or_else(|difference| panic!("{}: {difference}", op.name));
+        }
+        checked += 1;
+    }
+    assert!(checked > 170, "{checked} ops were checked");
 }
 
 /// The real and the imaginary part of a gradient are the slopes of Re(ḡ·f) along the two parts of the operand.
