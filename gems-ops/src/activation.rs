@@ -246,7 +246,7 @@ pub fn softsign<T: Float>(input: T) -> T {
     if input.is_infinite() { (1.0).copysign(input) } else { input / (1 + input.abs()) }
 }
 
-#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "softsign")]
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "softsign", grad)]
 fn softsign_complex<T: Analytic>(input: T) -> T {
     input / (1 + input.abs() as T)
 }

@@ -231,7 +231,7 @@ pub fn sgn<T: Real>(input: T) -> T {
     sign::scalar(input)
 }
 
-#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sgn")]
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sgn", grad(backward = of_complex_sgn))]
 fn sgn_complex<T: Number>(input: T) -> T {
     let greatest = input.re().abs().max(input.im().abs());
     if greatest == 0 {
@@ -240,6 +240,15 @@ fn sgn_complex<T: Number>(input: T) -> T {
         let scaled = input / greatest as T;
         scaled / scaled.abs() as T
     }
+}
+
+/// What of g turns z, over |z|; 0 at 0.
+#[device_fn]
+fn of_complex_sgn<T: Analytic>(g: T, z: T) -> T {
+    let size = z.abs();
+    let direction = sgn_complex::scalar(z);
+    let along = (direction.conj() * g).re();
+    if size == 0 { 0 } else { (g - direction * (along as T)) / size as T }
 }
 
 /// x·x. Integers wrap; bool gives i64.
@@ -428,7 +437,7 @@ pub fn ldexp<T: Float>(input: T, other: T) -> T {
     if whole { input.ldexp(other as i32) } else { input * other.exp2() }
 }
 
-#[pointwise_dynamic(promote = default(input, other), dtypes(complex), name = "ldexp")]
+#[pointwise_dynamic(promote = default(input, other), dtypes(complex), name = "ldexp", grad)]
 fn ldexp_complex<T: Analytic>(input: T, other: T) -> T {
     if other.im() == 0 { input * other.exp2() } else { input * (2 as T).pow(other) }
 }
