@@ -22,11 +22,19 @@ pub(crate) struct Replay {
     /// What is allocated: intermediates and results.
     made: Vec<Meta>,
     steps: Vec<Step>,
-    results: Vec<Place>,
+    results: Vec<Returned>,
     /// The inputs that are written.
     written: SmallVec<[usize; 4]>,
     /// Bytes from the address of each input to its lowest byte and behind its highest.
     spans: SmallVec<[(i64, i64); 8]>,
+}
+
+/// A result.
+#[derive(Debug)]
+struct Returned {
+    place: Place,
+    /// Whether it is all of a memory that no later result is in, so that its handle need not be copied.
+    moves: bool,
 }
 
 /// One kernel with its operands.
@@ -84,8 +92,21 @@ impl Replay {
         steps: Vec<Step>,
         results: Vec<Place>,
     ) -> Replay {
+        let made_in = |place: &Place| match place {
+            Place::Made(memory, _) => Some(*memory),
+            Place::Input(..) | Place::Number(_) => None,
+        };
+        let mut later: Vec<usize> = Vec::new();
+        let mut returned: Vec<Returned> = Vec::new();
+        for place in results.into_iter().rev() {
+            let memory = made_in(&place);
+            let moves = !place.is_part() && memory.is_some_and(|memory| !later.contains(&memory));
+            later.extend(memory);
+            returned.push(Returned { place, moves });
+        }
+        returned.reverse();
         let spans = inputs.iter().map(|input| span(&input.meta().layout, input.dtype())).collect();
-        Replay { made, steps, results, written, spans }
+        Replay { made, steps, results: returned, written, spans }
     }
 
     /// Keeps the replay for the next call of its kind.
@@ -106,13 +127,20 @@ impl Replay {
     }
 
     fn run(&self, inputs: &[&StridedBuffer]) -> Result<SmallVec<[StridedBuffer; 4]>> {
-        let mut made: SmallVec<[StridedBuffer; 4]> = SmallVec::new();
+        let mut made: SmallVec<[Option<StridedBuffer>; 4]> = SmallVec::new();
         for meta in &self.made {
-            made.push(self.allocate(meta)?);
+            made.push(Some(self.allocate(meta)?));
         }
         let memories = Memories { inputs, made: &made };
         self.steps.iter().try_for_each(|step| step.run(memories))?;
-        Ok(self.results.iter().filter_map(|place| memories.view(place)).collect())
+        let mut results = SmallVec::new();
+        for Returned { place, moves } in &self.results {
+            results.extend(match *place {
+                Place::Made(memory, _) if *moves => made[memory].take(),
+                _ => Memories { inputs, made: &made }.view(place),
+            });
+        }
+        Ok(results)
     }
 
     /// Memory on the device of a kernel, without looking up the device.
@@ -129,14 +157,14 @@ impl Replay {
 #[derive(Clone, Copy)]
 struct Memories<'a> {
     inputs: &'a [&'a StridedBuffer],
-    made: &'a [StridedBuffer],
+    made: &'a [Option<StridedBuffer>],
 }
 
 impl<'a> Memories<'a> {
     fn whole(self, place: &Place) -> Option<&'a StridedBuffer> {
         match *place {
             Place::Input(input, _) => self.inputs.get(input).copied(),
-            Place::Made(made, _) => self.made.get(made),
+            Place::Made(made, _) => self.made.get(made)?.as_ref(),
             Place::Number(_) => None,
         }
     }

@@ -55,20 +55,37 @@ pub(super) fn widened(chain: [DType; 3]) -> [DType; 3] {
 
 /// Whether a function is a few instructions: it calls no function of a mathematical library and no other function.
 pub(super) fn is_cheap(function: &DeviceFn) -> bool {
-    const DEAR: [&str; 13] = [
-        "pow",
-        "lgamma",
-        "tgamma",
-        "erf",
-        "erfc",
-        "normal_cdf",
+    const DEAR: [&str; 30] = [
         "exp",
+        "exp2",
+        "exp_m1",
         "ln",
+        "log2",
+        "log10",
+        "ln_1p",
         "sin",
         "cos",
         "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
         "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "pow",
         "hypot",
+        "atan2",
+        "cbrt",
+        "erf",
+        "erfc",
+        "normal_cdf",
+        "lgamma",
+        "tgamma",
+        "sin_pi",
+        "cos_pi",
     ];
     function.calls.is_empty() && !function.uses.iter().any(|used| DEAR.contains(&used.name))
 }

@@ -235,10 +235,14 @@ impl Start {
 
     fn moved(&self, by: Dim) -> Start {
         let mut terms = self.terms.clone();
-        // Numbers are summed up; there is one at most.
-        match (by.as_number(), terms.iter_mut().find(|term| term.as_number().is_some())) {
+        // Numbers are summed up; there is one at most, and it is not 0.
+        let known = terms.iter().position(|term| term.as_number().is_some());
+        match (by.as_number(), known) {
             (Some(0), _) => {}
-            (Some(step), Some(number)) => *number = Dim::from(number.seen().saturating_add(step)),
+            (Some(step), Some(place)) => match terms.remove(place).seen().saturating_add(step) {
+                0 => {}
+                sum => terms.insert(place, Dim::from(sum)),
+            },
             _ => terms.push(by),
         }
         Start { terms }

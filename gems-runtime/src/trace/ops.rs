@@ -1,6 +1,6 @@
 //! Ops by name and formula.
 //!
-//! A name does not tell an op: the complex form of an op has its name, and so may have the derivative that was derived
+//! A name does not tell an op: the forms of an op for integers and for complex numbers have its name, and so may have the derivative that was derived
 //! from its formula and one that was written by hand. A fingerprint does, and it tells whether the formula is still the
 //! one that a text was written with.
 
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub(super) struct Ops(BTreeMap<&'static str, Vec<&'static OpDef>>);
 
 impl Ops {
-    /// These ops and those of gradients, with their complex forms and their derivatives.
+    /// These ops and those of gradients, with their other forms and their derivatives.
     pub(super) fn new(ops: impl IntoIterator<Item = &'static OpDef>) -> Ops {
         let mut known = Ops(BTreeMap::new());
         ops.into_iter().chain(BUILTIN.iter()).for_each(|op| known.add(op));
@@ -27,8 +27,12 @@ impl Ops {
         same_name.push(op);
         let backward = |vjp: &'static VjpDef| vjp.backward;
         let vjp = op.vjp.as_ref();
-        let behind =
-            [op.complex, vjp.and_then(backward), vjp.and_then(|vjp| vjp.with_numbers).and_then(backward)];
+        let behind = [
+            op.complex,
+            op.integers,
+            vjp.and_then(backward),
+            vjp.and_then(|vjp| vjp.with_numbers).and_then(backward),
+        ];
         behind.into_iter().flatten().for_each(|op| self.add(op));
     }
 

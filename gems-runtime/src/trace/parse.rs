@@ -23,7 +23,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 impl Graph {
-    /// The graph that a text describes, in which ops are named from among `ops`; their complex forms and derivatives are
+    /// The graph that a text describes, in which ops are named from among `ops`; their other forms and derivatives are
     /// found with them.
     ///
     /// # Errors
