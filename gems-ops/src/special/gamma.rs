@@ -159,7 +159,8 @@ fn zeta_sum(s: f64, q: f64, unit: f64) -> f64 {
     let mut sum = 0.0;
     let mut count = 0;
     let mut term = (a / unit).pow(-s);
-    while count < 10 || a <= 10.0 {
+    // Far from 0 the corrections alone are enough, and a sum would lose the last bits of a.
+    while (count < 10 && (a < 1000.0 || a < s)) || a <= 10.0 {
         sum += term;
         if term <= 5e-17 * sum {
             return sum;
