@@ -68,7 +68,7 @@ pub use multi_output::*;
 pub use optimizer::*;
 pub use power::*;
 pub use random::*;
-pub use registry::{ALIASES, REGISTRY, find};
+pub use registry::{ALIASES, REGISTRY, find, names};
 pub use rounding::*;
 pub use special::*;
 pub use trigonometric::*;
