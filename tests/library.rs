@@ -1,7 +1,5 @@
 //! The library against the list of what is offered, `data/library.txt`.
 
-#![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
-
 use gems_ops::{REGISTRY, find, prelude::*};
 use gems_runtime::dtype::DTypeSet;
 use gems_runtime::op::{OpDef, Operand, Role};
