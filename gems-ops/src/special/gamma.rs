@@ -91,7 +91,8 @@ fn at_least(name: &str, argument: Option<&Seen>, least: i64) -> Result<()> {
 
 /// Hurwitz' ζ(s, q) = Σ (q + k)^(−s) over k ≥ 0; `input` is s, `other` is q.
 ///
-/// s = 1 → ∞; s < 1 → NaN; s = ∞ → 1 for q = 1, ∞ below; s > 2.5e13 → NaN where q^(−s) vanishes; q = ∞ → 0; q an integer ≤ 0 → ∞; q < 0 with a fractional s → NaN.
+/// s = 1 → ∞; s < 1 → NaN; s = ∞ → 1 for q = 1, ∞ below; s > 2.5e13 → NaN where q^(−s) vanishes; q = ∞ → 0; q an
+/// integer ≤ 0 → ∞; q < 0 with a fractional s → NaN.
 ///
 /// Integers become floats first. Matches `torch.special.zeta`, but for q = ∞ (NaN there).
 ///
