@@ -311,7 +311,7 @@ pub fn mul_add<T: Float>(input: T, a: T, b: T) -> T {
     input.mul_add(a, b)
 }
 
-#[pointwise_dynamic(promote = default(input, a, b), dtypes(int, complex), name = "mul_add")]
+#[pointwise_dynamic(promote = default(input, a, b), dtypes(int, complex), name = "mul_add", grad)]
 fn mul_add_plain<T: Number>(input: T, a: T, b: T) -> T {
     input * a + b
 }

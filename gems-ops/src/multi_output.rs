@@ -166,7 +166,7 @@ fn lstm_gates<T: Float>(i: T, f: T, g: T, o: T, cx: T) -> (T, T, T, T, T, T) {
 /// Matches `aten::_thnn_fused_lstm_cell`.
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: 4 ulp of each factor, every sum and product rounded.
-/// Derivative: none.
+/// Derivative: by the formula.
 #[pointwise_dynamic(
     promote = default(input_i, input_f, input_g, input_o, hidden_i, hidden_f, hidden_g, hidden_o, cx),
     outputs(hy, cy, gate_i, gate_f, gate_g, gate_o), vote(cx), grad
@@ -291,7 +291,7 @@ pub fn gru_cell_kernel<T: Float>(
 /// Matches `aten::_thnn_fused_gru_cell` with biases.
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: 4 ulp of each factor, every sum and product rounded.
-/// Derivative: none.
+/// Derivative: by the formula.
 #[pointwise_dynamic(
     promote = default(
         input_r, input_z, input_n, hidden_r, hidden_z, hidden_n, hx, bias_r, bias_z, bias_n, hidden_bias_r,

@@ -124,7 +124,8 @@ const ZETA_POLE: Scale = Scale {
     of: |x, r| if x[1] < 0.0 { r.abs().max((x[1] - x[1].round()).abs().powf(-x[0])) } else { r.abs() },
 };
 /// Below 1e−150, the roundings of the exponent count in proportion to it.
-const TAIL: Scale = Scale { name: "|r|·max(1, |ln r|/345)", of: |_, r| r.abs() * (-r.abs().ln() / 345.0).max(1.0) };
+const TAIL: Scale =
+    Scale { name: "|r|·max(1, |ln r|/345)", of: |_, r| r.abs() * (-r.abs().ln() / 345.0).max(1.0) };
 
 /// 2^e ≤ |x| < 2^(e + 1), or the least normal number.
 fn binade(x: f64, least: f64) -> f64 {
