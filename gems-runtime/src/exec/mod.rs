@@ -66,7 +66,8 @@ pub(crate) fn call_array<const N: usize>(
     let mut key = Key::default();
     let key = ready::describe(&mut key, op, operands, None, &[]).then_some(&key);
     match key.and_then(|key| ready::call::<N>(key, operands)) {
-        Some(Ok(outputs)) => buffer::array(op, outputs),
+        // One move of all results, where there are as many as were asked for.
+        Some(Ok(outputs)) => outputs.into_inner().or_else(|outputs| buffer::array(op, outputs)),
         Some(Err(error)) => Err(error.in_op(op.name)),
         None => match call_first(launch, op, operands, None, key) {
             Ok(outputs) => buffer::array(op, outputs),

@@ -94,13 +94,14 @@ const TABLE: [Row; 8] = [
     // abs i8: 514 with 4 of 64, 530 with 4 of 128, 529 with 4 of 256, 534 with 8 of 128, 565 with 1 of 128.
     (Reach::Flat, 1, 4, 64),
     (Reach::Rows, 1, 4, 128),
-    // tanh bf16: 504 with 2 of 128, 514 with 2 of 256, 520 with 4 or 1 of 128.
-    (Reach::Flat, 2, 2, 128),
+    // tanh bf16: 510 with 2 of 64, 514 with 2 of 128 and 256, 520 with 4 or 1 of 128.
+    (Reach::Flat, 2, 2, 64),
     (Reach::Rows, 2, 2, 128),
-    // gelu_and_mul f32: 739 with 2 of 128, 733 with 1 of 256, 745 with 1 of 128; seed F in f32: 738 with 2 of 128, 818 with
-    // 1 of 256.
-    (Reach::Flat, 16, 2, 128),
-    // A + row, f32: 501 with 1, 506 with 2, 512 with 4; five axes with two steps: 132 with 1 of 128, 135 with 1 of 256.
+    // copy f32: 512 with 2 of 64 or 96, 514 with 2 of 128, 530 with 2 of 256; where: 796, 800 with 2 of 128; seed F in f32:
+    // 744 with 2 of 64, 748 with 2 of 128, 818 with 1 of 256.
+    (Reach::Flat, 16, 2, 64),
+    // A + row, f32: 501 with 1, 506 with 2, 512 with 4, and 638 with 1 of 64; five axes with two steps: 132 with 1 of 128,
+    // 135 with 1 of 256.
     (Reach::Rows, 16, 1, 128),
     // tanh of every second f32: 371 with 1, 2 or 4.
     (Reach::Elements, 16, 2, 128),
