@@ -1,7 +1,7 @@
 //! Generated kernels through NVRTC, without a driver: what is emitted is CUDA C++ that compiles.
 //!
 //! The case list is compiled for every architecture that we claim. Every op of the library is compiled for each dtype
-//! that it takes, flat and strided: some 6,500 kernels, several in one program, in about 7 minutes of one core.
+//! that it takes, flat and strided: some 6,500 kernels, several in one program, in about 6 minutes of one core.
 //! Behind the feature `nvrtc`; with it, a missing library is a failure. Runs nothing.
 #![cfg(feature = "nvrtc")]
 #![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
