@@ -1,6 +1,5 @@
 //! Every op of two buffers on every pair of special values: the GPU against the CPU, NaN for NaN.
 #![cfg(feature = "gpu")]
-#![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
 use gems_ops::prelude::*;
 use gems_tests::{agree, grid};

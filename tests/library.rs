@@ -1,10 +1,12 @@
 //! The library against the list of what is offered, `data/library.txt`.
 
-use gems_ops::{find, prelude::*};
+use gems_ops::{REGISTRY, find, prelude::*};
 use gems_runtime::dtype::DTypeSet;
-use gems_runtime::op::{OpDef, Role};
+use gems_runtime::op::{OpDef, Operand, Role};
 use gems_runtime::plan::{Outputs, infer};
 use gems_tests::cases::View;
+use gems_tests::compare::{Bound, compare};
+use gems_tests::random::{Random, Range};
 use gems_tests::sweep;
 
 const LIST: &str = include_str!("data/library.txt");
@@ -52,19 +54,17 @@ fn op(name: &str) -> &'static OpDef {
     find(name).unwrap_or_else(|| panic!("`{name}` is not there"))
 }
 
-/// Why a call on buffers of this dtype cannot store its results in its first operands, if so.
+/// The parameters whose memory can take the results: the one that a result is like, or the next buffer in order.
+fn homes(op: &OpDef) -> Vec<usize> {
+    let mut tensors = op.tensors().map(|(position, _)| position);
+    op.outputs.iter().filter_map(|output| output.like.or_else(|| tensors.next())).collect()
+}
+
+/// Why a call on buffers of this dtype cannot store its results in its operands, if so.
 fn inplace(op: &'static OpDef, dtype: DType) -> Result<()> {
     let metas = sweep::metas(op, dtype, View::Contiguous)?;
     let arguments = sweep::arguments(op, &metas);
-    let mut tensors = op.params.iter().zip(&metas).filter(|(param, _)| param.role == Role::Tensor);
-    let outputs: Vec<_> = op
-        .outputs
-        .iter()
-        .filter_map(|output| match output.like {
-            Some(param) => metas.get(param),
-            None => tensors.next().map(|(_, meta)| meta),
-        })
-        .collect();
+    let outputs: Vec<_> = homes(op).into_iter().map(|position| &metas[position]).collect();
     infer(op, &arguments, Outputs::Given(&outputs)).map(|_| ())
 }
 
@@ -103,4 +103,33 @@ fn results_fit_the_first_operand() {
         let fits = op.dtypes.iter().chain([DType::F64]).any(|dtype| inplace(op, dtype).is_ok());
         assert!(fits, "{name}: {}", inplace(op, DType::F32).unwrap_err());
     }
+}
+
+#[test]
+fn several_results_may_be_stored_in_the_operands_that_they_come_from() {
+    let mut random = Random::new(7);
+    let mut count = 0;
+    for op in REGISTRY.iter().filter(|op| op.outputs.len() > 1 && inplace(op, DType::F32).is_ok()) {
+        let metas = sweep::metas(op, DType::F32, View::Contiguous).unwrap();
+        let buffers: Vec<_> =
+            metas.iter().map(|meta| random.buffer(meta.dtype, &meta.layout, Range::Moderate)).collect();
+        let operands: Vec<Operand<'_, StridedBuffer>> = op
+            .params
+            .iter()
+            .zip(&buffers)
+            .map(|(param, buffer)| match param.role {
+                Role::Tensor => Operand::Buffer(buffer),
+                Role::Number => Operand::from(1),
+            })
+            .collect();
+        let fresh = StridedBuffer::run(op, &operands, None).unwrap();
+        let mut stored: Vec<_> = homes(op).into_iter().map(|position| buffers[position].clone()).collect();
+        StridedBuffer::call_out(op, &operands, &mut stored.iter_mut().collect::<Vec<_>>()).unwrap();
+        for (fresh, stored) in fresh.iter().zip(&stored) {
+            let fresh = cast(fresh, stored.dtype()).unwrap();
+            compare(&fresh, stored, Bound::Exact).unwrap_or_else(|error| panic!("{}: {error}", op.name));
+        }
+        count += 1;
+    }
+    assert!(count > 20, "{count}");
 }

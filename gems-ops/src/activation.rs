@@ -2,9 +2,9 @@
 //!
 //! NaN stays NaN, and limits at −∞ are the functions' limits, also where PyTorch gives NaN.
 
-use crate::arithmetic::along;
 use crate::check::{self, bounds_in_order, last_is_a_probability, last_is_not_negative};
 use crate::prelude::*;
+use crate::vectors::along;
 use gems_runtime::op::Seen;
 
 /// x where it is positive, else +0; NaN stays NaN.
@@ -246,7 +246,7 @@ pub fn softsign<T: Float>(input: T) -> T {
     if input.is_infinite() { (1.0).copysign(input) } else { input / (1 + input.abs()) }
 }
 
-#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "softsign")]
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "softsign", grad)]
 fn softsign_complex<T: Analytic>(input: T) -> T {
     input / (1 + input.abs() as T)
 }

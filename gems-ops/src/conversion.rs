@@ -1,8 +1,8 @@
 //! Conversion, selection and quantization.
 
-use crate::arithmetic::along;
 use crate::check::{bounds_in_order, last_fits};
 use crate::prelude::*;
+use crate::vectors::along;
 use gems_runtime::op::{Operand, Seen};
 
 /// The same values in a new buffer, or in a given one of any dtype.

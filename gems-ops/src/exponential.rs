@@ -90,11 +90,17 @@ pub fn logaddexp<T: Float>(input: T, other: T) -> T {
     }
 }
 
-#[pointwise_dynamic(promote = default(input, other), dtypes(complex), name = "logaddexp")]
+#[pointwise_dynamic(promote = default(input, other), dtypes(complex), name = "logaddexp", grad(backward = of_complex_logaddexp))]
 fn logaddexp_complex<T: Analytic>(input: T, other: T) -> T {
     let is_greater = input.re() > other.re();
     let (greater, less) = if is_greater { (input, other) } else { (other, input) };
     if input == other { input + 0.6931471805599453 } else { greater + (less - greater).exp().ln_1p() }
+}
+
+/// Shares that sum to 1, halves where the operands are equal.
+#[device_fn]
+fn of_complex_logaddexp<T: Analytic>(g: T, x: T, y: T) -> (T, T) {
+    (g * sigmoid_complex::scalar(x - y).conj(), g * sigmoid_complex::scalar(y - x).conj())
 }
 
 /// log₂(2ˣ + 2ʸ) without overflow; equal infinities stay.

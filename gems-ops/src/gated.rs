@@ -2,9 +2,9 @@
 //!
 //! The forms of one buffer take its halves along an axis as two views.
 
-use crate::arithmetic::axis_of;
 use crate::check::last_is_not_negative;
 use crate::prelude::*;
+use crate::vectors::axis_of;
 
 /// a·σ(b): b opens the gate.
 ///

@@ -47,6 +47,7 @@ pub mod rounding;
 mod slope;
 pub mod special;
 pub mod trigonometric;
+pub mod vectors;
 
 pub use activation::*;
 pub use arithmetic::*;
@@ -68,10 +69,11 @@ pub use multi_output::*;
 pub use optimizer::*;
 pub use power::*;
 pub use random::*;
-pub use registry::{ALIASES, REGISTRY, find};
+pub use registry::{ALIASES, REGISTRY, find, names};
 pub use rounding::*;
 pub use special::*;
 pub use trigonometric::*;
+pub use vectors::*;
 
 #[doc(hidden)]
 pub use gems_runtime::__private;

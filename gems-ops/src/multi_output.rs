@@ -115,7 +115,8 @@ pub fn silu_and_mul_backward<T: Float>(grad_output: T, x: T, y: T) -> (T, T) {
     (silu_backward::scalar(grad_output * y, x), grad_output * silu::scalar(x))
 }
 
-/// The gradients of [`silu_and_mul_with_clamp`](fn@silu_and_mul_with_clamp) for x and y: 0 beyond a bound, as without bounds elsewhere.
+/// The gradients of [`silu_and_mul_with_clamp`](fn@silu_and_mul_with_clamp) for x and y: 0 beyond a bound, as without
+/// bounds elsewhere.
 ///
 /// Matches FlagGems' `silu_and_mul_with_clamp` backward.
 ///
@@ -284,7 +285,8 @@ pub fn gru_cell_kernel<T: Float>(
     gru_gates(input_r + hidden_r, input_z + hidden_z, input_n, hidden_n, hx)
 }
 
-/// [`gru_cell_kernel`](fn@gru_cell_kernel) with biases: both added behind both products of r and z, each to its own product of n.
+/// [`gru_cell_kernel`](fn@gru_cell_kernel) with biases: both added behind both products of r and z, each to its own
+/// product of n.
 ///
 /// Matches `aten::_thnn_fused_gru_cell` with biases.
 ///

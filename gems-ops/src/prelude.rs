@@ -20,6 +20,7 @@ pub use crate::random::*;
 pub use crate::rounding::*;
 pub use crate::special::*;
 pub use crate::trigonometric::*;
+pub use crate::vectors::*;
 pub use gems_macros::{device_fn, pointwise_dynamic};
 pub use gems_runtime::buffer::{Buffer, StridedBuffer, SymbolicBuffer, Views};
 pub use gems_runtime::device::Device;

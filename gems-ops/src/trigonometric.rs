@@ -93,7 +93,7 @@ pub fn sinc<T: Float>(input: T) -> T {
     }
 }
 
-#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sinc")]
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sinc", grad)]
 fn sinc_complex<T: Analytic>(input: T) -> T {
     let turned = 3.141592653589793 * input;
     if input == 0 { 1 } else { turned.sin() / turned }

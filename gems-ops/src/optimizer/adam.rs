@@ -207,8 +207,8 @@ pub fn fused_adam_amsgrad_scaled<T: Float>(
 
 /// A step of Adam in place; `step` counts from 1.
 ///
-/// `step` is a number, or a buffer of one element on the device, so that a step can be captured in a graph. The gradient
-/// changes only with `scaling`, which stores the unscaled one. Matches `torch._fused_adam_`.
+/// `step` is a number, or a buffer of one element on the device, so that a step can be captured in a graph. The
+/// gradient changes only with `scaling`, which stores the unscaled one. Matches `torch._fused_adam_`.
 ///
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.

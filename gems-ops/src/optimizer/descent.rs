@@ -86,7 +86,8 @@ pub fn fused_sgd_momentum<T: Float>(
     (param - lr * direction, mean)
 }
 
-/// [`fused_sgd_momentum`](fn@fused_sgd_momentum) with the gradient unscaled first and nothing changed where `found_inf` is 1.
+/// [`fused_sgd_momentum`](fn@fused_sgd_momentum) with the gradient unscaled first and nothing changed where
+/// `found_inf` is 1.
 ///
 /// Matches `torch._fused_sgd_(grad_scale, found_inf)`.
 ///

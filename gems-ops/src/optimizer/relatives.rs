@@ -106,7 +106,8 @@ pub fn fused_nadam_rates(
     (lr * (1.0 - now) / (1.0 - product), lr * next / (1.0 - product * next), 1.0 - beta2.pow(step), product)
 }
 
-/// A step of NAdam: m += (1−β₁)(g−m); v = β₂v + (1−β₂)g²; d = √(v/correction) + eps; p −= slope_rate·g/d + mean_rate·m/d.
+/// A step of NAdam: m += (1−β₁)(g−m); v = β₂v + (1−β₂)g²; d = √(v/correction) + eps; p −= slope_rate·g/d +
+/// mean_rate·m/d.
 ///
 /// Before all, g += weight_decay·p. Matches `torch.optim.NAdam`.
 ///

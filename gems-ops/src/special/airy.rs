@@ -8,7 +8,8 @@ use crate::prelude::*;
 
 /// Ai(x): ±∞ → 0; underflows near 107.5 in f64.
 ///
-/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.airy_ai`, but for ±∞ (NaN there) and from 103.9 on (0 there).
+/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.airy_ai`, but for ±∞ (NaN
+/// there) and from 103.9 on (0 there).
 ///
 /// Accuracy: 2 ulp above 0, 2e-7 of the amplitude below, in f32; 2e-14 and 3e-15 in f64. Derivative: none.
 #[pointwise_dynamic(promote = int_to_float(x), dtypes(bool, int, float), integers = integers::airy)]

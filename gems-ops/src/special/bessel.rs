@@ -142,7 +142,8 @@ pub fn special_scaled_modified_bessel_k1<T: Float>(input: T) -> T {
 
 /// J₀(x): even, ±∞ → 0.
 ///
-/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.bessel_j0`, but for ±∞ (NaN there).
+/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.bessel_j0`, but for ±∞
+/// (NaN there).
 ///
 /// Accuracy: 8 ulp below 8 away from zeros, else 2e-7 of the amplitude in f32, 1e-13 in f64. Derivative: −J₁(x).
 #[pointwise_dynamic(
@@ -154,7 +155,8 @@ pub fn special_bessel_j0<T: Float>(input: T) -> T {
 
 /// J₁(x): odd, ±∞ → 0.
 ///
-/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.bessel_j1`, but for ±∞ (NaN there).
+/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.bessel_j1`, but for ±∞
+/// (NaN there).
 ///
 /// Accuracy: 8 ulp below 8 away from zeros, else 2e-7 of the amplitude in f32, 1e-13 in f64. Derivative: J₀(x) − r/x,
 /// ½ at 0.
@@ -167,7 +169,8 @@ pub fn special_bessel_j1<T: Float>(input: T) -> T {
 
 /// Y₀(x): negative → NaN, ±0 → −∞, ∞ → 0.
 ///
-/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.bessel_y0`, but for ∞ (NaN there).
+/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.bessel_y0`, but for ∞
+/// (NaN there).
 ///
 /// Accuracy: 8 ulp below 8 away from zeros, else 2e-7 of the amplitude in f32, 1e-13 in f64. Derivative: −Y₁(x).
 #[pointwise_dynamic(
@@ -179,7 +182,8 @@ pub fn special_bessel_y0<T: Float>(input: T) -> T {
 
 /// Y₁(x): negative → NaN, ±0 → −∞, ∞ → 0.
 ///
-/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.bessel_y1`, but for ∞ (NaN there).
+/// Integers become f32, in which the phase of great ones is rounded. Matches `torch.special.bessel_y1`, but for ∞
+/// (NaN there).
 ///
 /// Accuracy: 8 ulp below 8 away from zeros, else 2e-7 of the amplitude in f32, 1e-13 in f64. Derivative: Y₀(x) − r/x.
 #[pointwise_dynamic(

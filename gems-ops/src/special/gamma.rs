@@ -91,7 +91,8 @@ fn at_least(name: &str, argument: Option<&Seen>, least: i64) -> Result<()> {
 
 /// Hurwitz' ζ(s, q) = Σ (q + k)^(−s) over k ≥ 0; `input` is s, `other` is q.
 ///
-/// s = 1 → ∞; s < 1 → NaN; s = ∞ → 1 for q = 1, ∞ below; s > 2.5e13 → NaN where q^(−s) vanishes; q = ∞ → 0; q an integer ≤ 0 → ∞; q < 0 with a fractional s → NaN.
+/// s = 1 → ∞; s < 1 → NaN; s = ∞ → 1 for q = 1, ∞ below; s > 2.5e13 → NaN where q^(−s) vanishes; q = ∞ → 0; q an
+/// integer ≤ 0 → ∞; q < 0 with a fractional s → NaN.
 ///
 /// Integers become floats first. Matches `torch.special.zeta`, but for q = ∞ (NaN there).
 ///
@@ -159,7 +160,8 @@ fn zeta_sum(s: f64, q: f64, unit: f64) -> f64 {
     let mut sum = 0.0;
     let mut count = 0;
     let mut term = (a / unit).pow(-s);
-    while count < 10 || a <= 10.0 {
+    // Far from 0 the corrections alone are enough, and a sum would lose the last bits of a.
+    while (count < 10 && (a < 1000.0 || a < s)) || a <= 10.0 {
         sum += term;
         if term <= 5e-17 * sum {
             return sum;

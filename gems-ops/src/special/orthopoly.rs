@@ -11,8 +11,8 @@ use crate::prelude::*;
 
 /// Tₙ(x), with Tₙ(cos θ) = cos nθ.
 ///
-/// Integers take PyTorch's recurrence in f32. Matches `torch.special.chebyshev_polynomial_t`, but for NaN degrees (0 there), ±∞ and
-/// overflow (NaN there).
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.chebyshev_polynomial_t`, but for NaN degrees (0
+/// there), ±∞ and overflow (NaN there).
 ///
 /// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: n·Uₙ₋₁(x) for x.
 #[pointwise_dynamic(
@@ -26,8 +26,8 @@ pub fn special_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
 
 /// Uₙ(x), with Uₙ(cos θ) = sin((n+1)θ)/sin θ.
 ///
-/// Integers take PyTorch's recurrence in f32. Matches `torch.special.chebyshev_polynomial_u`, but for NaN degrees (0 there), ±∞ and
-/// overflow (NaN there).
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.chebyshev_polynomial_u`, but for NaN degrees (0
+/// there), ±∞ and overflow (NaN there).
 ///
 /// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: by the recurrence,
 /// differentiated, for x; NaN beyond degree 2²⁰.
@@ -42,8 +42,8 @@ pub fn special_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
 
 /// Vₙ(x), with Vₙ(cos θ) = cos((n+½)θ)/cos(½θ).
 ///
-/// Integers take PyTorch's recurrence in f32. Matches `torch.special.chebyshev_polynomial_v`, but for NaN degrees (0 there), ±∞ and
-/// overflow (NaN there).
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.chebyshev_polynomial_v`, but for NaN degrees (0
+/// there), ±∞ and overflow (NaN there).
 ///
 /// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: by the recurrence,
 /// differentiated, for x; NaN beyond degree 2²⁰.
@@ -58,8 +58,8 @@ pub fn special_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
 
 /// Wₙ(x), with Wₙ(cos θ) = sin((n+½)θ)/sin(½θ).
 ///
-/// Integers take PyTorch's recurrence in f32. Matches `torch.special.chebyshev_polynomial_w`, but for NaN degrees (0 there), ±∞ and
-/// overflow (NaN there).
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.chebyshev_polynomial_w`, but for NaN degrees (0
+/// there), ±∞ and overflow (NaN there).
 ///
 /// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: by the recurrence,
 /// differentiated, for x; NaN beyond degree 2²⁰.
@@ -74,8 +74,8 @@ pub fn special_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
 
 /// Tₙ(2x − 1); see [`special_chebyshev_polynomial_t`](fn@special_chebyshev_polynomial_t).
 ///
-/// Integers take PyTorch's recurrence in f32. Matches `torch.special.shifted_chebyshev_polynomial_t`, but for NaN degrees (0 there), ±∞ and
-/// overflow (NaN there).
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.shifted_chebyshev_polynomial_t`, but for NaN
+/// degrees (0 there), ±∞ and overflow (NaN there).
 ///
 /// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: 2 times that of the
 /// polynomial at 2x − 1, for x.
@@ -90,8 +90,8 @@ pub fn special_shifted_chebyshev_polynomial_t<T: Float>(x: T, n: T) -> T {
 
 /// Uₙ(2x − 1); see [`special_chebyshev_polynomial_u`](fn@special_chebyshev_polynomial_u).
 ///
-/// Integers take PyTorch's recurrence in f32. Matches `torch.special.shifted_chebyshev_polynomial_u`, but for NaN degrees (0 there), ±∞ and
-/// overflow (NaN there).
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.shifted_chebyshev_polynomial_u`, but for NaN
+/// degrees (0 there), ±∞ and overflow (NaN there).
 ///
 /// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: 2 times that of the
 /// polynomial at 2x − 1, for x.
@@ -106,8 +106,8 @@ pub fn special_shifted_chebyshev_polynomial_u<T: Float>(x: T, n: T) -> T {
 
 /// Vₙ(2x − 1); see [`special_chebyshev_polynomial_v`](fn@special_chebyshev_polynomial_v).
 ///
-/// Integers take PyTorch's recurrence in f32. Matches `torch.special.shifted_chebyshev_polynomial_v`, but for NaN degrees (0 there), ±∞ and
-/// overflow (NaN there).
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.shifted_chebyshev_polynomial_v`, but for NaN
+/// degrees (0 there), ±∞ and overflow (NaN there).
 ///
 /// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: 2 times that of the
 /// polynomial at 2x − 1, for x.
@@ -122,8 +122,8 @@ pub fn special_shifted_chebyshev_polynomial_v<T: Float>(x: T, n: T) -> T {
 
 /// Wₙ(2x − 1); see [`special_chebyshev_polynomial_w`](fn@special_chebyshev_polynomial_w).
 ///
-/// Integers take PyTorch's recurrence in f32. Matches `torch.special.shifted_chebyshev_polynomial_w`, but for NaN degrees (0 there), ±∞ and
-/// overflow (NaN there).
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.shifted_chebyshev_polynomial_w`, but for NaN
+/// degrees (0 there), ±∞ and overflow (NaN there).
 ///
 /// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: 2 times that of the
 /// polynomial at 2x − 1, for x.
@@ -138,8 +138,8 @@ pub fn special_shifted_chebyshev_polynomial_w<T: Float>(x: T, n: T) -> T {
 
 /// Hₙ(x), the physicists' Hermite polynomial: Hₙ₊₁ = 2x·Hₙ − 2n·Hₙ₋₁.
 ///
-/// Integers take PyTorch's recurrence in f32. Matches `torch.special.hermite_polynomial_h`, but for NaN degrees (0 there), ±∞ and
-/// overflow (NaN there).
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.hermite_polynomial_h`, but for NaN degrees (0
+/// there), ±∞ and overflow (NaN there).
 ///
 /// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: 2n·Hₙ₋₁(x) for x.
 #[pointwise_dynamic(
@@ -152,8 +152,8 @@ pub fn special_hermite_polynomial_h<T: Float>(x: T, n: T) -> T {
 
 /// Heₙ(x), the probabilists' Hermite polynomial: Heₙ₊₁ = x·Heₙ − n·Heₙ₋₁.
 ///
-/// Integers take PyTorch's recurrence in f32. Matches `torch.special.hermite_polynomial_he`, but for NaN degrees (0 there), ±∞ and
-/// overflow (NaN there).
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.hermite_polynomial_he`, but for NaN degrees (0
+/// there), ±∞ and overflow (NaN there).
 ///
 /// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: n·Heₙ₋₁(x) for x.
 #[pointwise_dynamic(
@@ -166,8 +166,8 @@ pub fn special_hermite_polynomial_he<T: Float>(x: T, n: T) -> T {
 
 /// Lₙ(x): (n+1)·Lₙ₊₁ = (2n+1−x)·Lₙ − n·Lₙ₋₁.
 ///
-/// Integers take PyTorch's recurrence in f32. Matches `torch.special.laguerre_polynomial_l`, but for NaN degrees (0 there), ±∞ and
-/// overflow (NaN there).
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.laguerre_polynomial_l`, but for NaN degrees (0
+/// there), ±∞ and overflow (NaN there).
 ///
 /// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: −(L₀ + … + Lₙ₋₁) for x.
 #[pointwise_dynamic(
@@ -180,8 +180,8 @@ pub fn special_laguerre_polynomial_l<T: Float>(x: T, n: T) -> T {
 
 /// Pₙ(x): (n+1)·Pₙ₊₁ = (2n+1)x·Pₙ − n·Pₙ₋₁.
 ///
-/// Integers take PyTorch's recurrence in f32. Matches `torch.special.legendre_polynomial_p`, but for NaN degrees (0 there), ±∞ and
-/// overflow (NaN there).
+/// Integers take PyTorch's recurrence in f32. Matches `torch.special.legendre_polynomial_p`, but for NaN degrees (0
+/// there), ±∞ and overflow (NaN there).
 ///
 /// Accuracy: 1 ulp in f32, (2n + 8)·2⁻⁵³ of the greatest value on [−1, 1] in f64. Derivative: n(x·Pₙ − Pₙ₋₁)/(x² − 1)
 /// for x, by a recurrence that holds at ±1.

@@ -68,7 +68,7 @@ impl Functions {
                 TypeRef::Fixed(dtype) if dtype.is_float() => Some(*dtype),
                 _ => None,
             })
-            .chain(roots.iter().map(|(_, compute)| *compute))
+            .chain(roots.iter().flat_map(|(_, compute)| [*compute, compute.real()]))
             .collect();
         Functions { accuracy, functions: named, dtypes, roots }
     }
@@ -84,7 +84,7 @@ impl Functions {
     }
 
     /// The prelude functions in use, for every type that a generic function may be called with here:
-    /// the computation dtypes, and each float that some function converts to.
+    /// the computation dtypes, their parts, and each float that some function converts to.
     pub(super) fn uses(&self) -> Uses {
         let mut uses = Uses::new();
         for (root, compute) in &self.roots {

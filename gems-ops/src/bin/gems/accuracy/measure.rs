@@ -31,9 +31,9 @@ pub(super) struct Measured {
 
 impl Measured {
     /// Whether the bound is met; for halves, also that almost all results are the nearest float.
-    pub(super) fn is_met(&self, dtype: DType) -> bool {
+    pub(super) fn is_met(&self, op: &str, dtype: DType) -> bool {
         let is_short = Format::of(dtype).is_short();
-        self.of_bound <= 1.0 && (!is_short || self.nearest >= bounds::SHORT_NEAREST)
+        self.of_bound <= 1.0 && (!is_short || self.nearest >= bounds::nearest(op))
     }
 }
 

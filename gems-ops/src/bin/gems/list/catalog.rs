@@ -66,7 +66,7 @@ fn section(text: &mut String, op: &OpDef) -> fmt::Result {
     writeln!(text)
 }
 
-/// [`name`](target) and [`name`] as `name`.
+/// Links to items, with or without a target, as the names alone.
 fn without_links(line: &str) -> String {
     let mut parts = line.split("[`");
     let mut plain = parts.next().unwrap_or_default().to_owned();
