@@ -391,3 +391,29 @@ fn random_functions_give_the_same_bits_in_generated_code() {
         case.check(&format!("turn {turn}"), &form, |inputs| form.run_on(back_ends, inputs));
     }
 }
+
+/// Kernels as NVRTC takes them, with rounded and with wide intermediates.
+#[cfg(feature = "nvrtc")]
+#[test]
+fn kernels_of_random_functions_compile() {
+    use gems_runtime::compile::{Arch, Nvrtc};
+
+    let nvrtc = Nvrtc::get().expect("this test needs NVRTC");
+    let mut random = Random::new(11);
+    for turn in 0..20 {
+        let case = Case::new(&mut random, Taste { ops: 12, ..Taste::ALL });
+        let inputs: Vec<&StridedBuffer> = case.given.iter().collect();
+        for rounding in [Rounding::Exact, Rounding::Wide] {
+            let options = Options { rounding, ..Options::default() };
+            let form = trace(&inputs, options, |inputs| case.dag.run(&inputs)).unwrap();
+            for source in form.cuda_sources(&inputs).unwrap() {
+                let (_, head) = source.split_once("__global__").unwrap();
+                // The name stands on the line behind the bounds of the launch.
+                let entry = head.lines().nth(1).and_then(|line| line.split('(').next()).unwrap();
+                if let Err(error) = nvrtc.compile(&source, entry, Arch::from_number(90)) {
+                    panic!("turn {turn}: {error}\n{source}");
+                }
+            }
+        }
+    }
+}

@@ -17,10 +17,6 @@ pub(crate) struct Planned {
 }
 
 #[derive(Debug)]
-#[cfg_attr(
-    feature = "cuda",
-    expect(clippy::large_enum_variant, reason = "one step less to each launch; it stays where it is made")
-)]
 enum Runner {
     Cpu(super::cpu::Loop),
     #[cfg(feature = "cuda")]

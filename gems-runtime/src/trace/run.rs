@@ -250,7 +250,6 @@ struct Ran {
 }
 
 /// What it takes to run a kernel again on the same layouts.
-#[expect(clippy::large_enum_variant, reason = "most are work")]
 enum Again {
     Work(exec::Work),
     /// It computes no element.
