@@ -246,7 +246,13 @@ fn tanh_gap<T: Float>(x: T) -> T {
 /// Matches `torch.nn.functional.tanhshrink`, which cancels near 0.
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(int, float), complex = tanhshrink_complex, grad(backward = crate::slope::of_tanhshrink))]
 pub fn tanhshrink<T: Float>(input: T) -> T {
-    if input.abs() < 1 { tanh_gap(input) / input.cosh() } else { input - input.tanh() }
+    let size = input.abs();
+    if size < 1 {
+        tanh_gap(input) / input.cosh()
+    } else {
+        // 1 − tanh has its own accuracy, and x − 1 is exact where it counts.
+        (size - 1 + 2 / ((2 * size).exp() + 1)).copysign(input)
+    }
 }
 
 #[pointwise_dynamic(promote = default(input), dtypes(complex), name = "tanhshrink")]

@@ -76,7 +76,8 @@ const fn scaled(ulps: f64, eps: f64, scale: Scale) -> Allowed {
 const RESULT: Scale = Scale { name: "|r|", of: |_, r| r.abs() };
 const RESULT_OR_ONE: Scale = Scale { name: "max(1, |r|)", of: |_, r| r.abs().max(1.0) };
 /// The larger of the two logarithms that the result is the difference of.
-const LOGIT_TERM: Scale = Scale { name: "its larger term", of: |x, _| x[0].ln().abs().max((-x[0]).ln_1p().abs()) };
+const LOGIT_TERM: Scale =
+    Scale { name: "its larger term", of: |x, _| x[0].ln().abs().max((-x[0]).ln_1p().abs()) };
 const LARGER_OPERAND: Scale = Scale { name: "the larger operand", of: |x, _| x[0].abs().max(x[1].abs()) };
 /// The size of the oscillation.
 const BESSEL_AMPLITUDE: Scale = Scale {
@@ -102,7 +103,11 @@ const POLE: Scale = Scale {
     name: "the nearest pole's term below 0",
     of: |x, r| {
         let factorial: f64 = (1..=30).map(f64::from).take_while(|&k| k <= x[1]).product();
-        if x[0] < 0.0 { r.abs().max(factorial * (x[0] - x[0].round()).abs().powf(-x[1] - 1.0)) } else { r.abs() }
+        if x[0] < 0.0 {
+            r.abs().max(factorial * (x[0] - x[0].round()).abs().powf(-x[1] - 1.0))
+        } else {
+            r.abs()
+        }
     },
 };
 /// Below 0, where the reflection's cotangent decides.
@@ -119,7 +124,8 @@ const ZETA_POLE: Scale = Scale {
     of: |x, r| if x[1] < 0.0 { r.abs().max((x[1] - x[1].round()).abs().powf(-x[0])) } else { r.abs() },
 };
 /// Below 1e−150, the roundings of the exponent count in proportion to it.
-const TAIL: Scale = Scale { name: "|r|·max(1, |ln r|/345)", of: |_, r| r.abs() * (-r.abs().ln() / 345.0).max(1.0) };
+const TAIL: Scale =
+    Scale { name: "|r|·max(1, |ln r|/345)", of: |_, r| r.abs() * (-r.abs().ln() / 345.0).max(1.0) };
 
 /// 2^e ≤ |x| < 2^(e + 1), or the least normal number.
 fn binade(x: f64, least: f64) -> f64 {
@@ -138,7 +144,8 @@ const FACTOR_F64: Scale = Scale { name: "each factor", of: |x, r| function_facto
 /// The same where the first operand alone is a factor.
 const GATE_F32: Scale =
     Scale { name: "each factor", of: |x, r| function_factor(&x[..1], r, f32::MIN_POSITIVE.into()) };
-const GATE_F64: Scale = Scale { name: "each factor", of: |x, r| function_factor(&x[..1], r, f64::MIN_POSITIVE) };
+const GATE_F64: Scale =
+    Scale { name: "each factor", of: |x, r| function_factor(&x[..1], r, f64::MIN_POSITIVE) };
 
 /// The argument 2u of the exponential: its roundings become relative errors of the tail.
 fn tanh_form(x: &[f64], r: f64, least: f64) -> f64 {
@@ -148,7 +155,8 @@ fn tanh_form(x: &[f64], r: f64, least: f64) -> f64 {
 
 const TANH_FORM_F32: Scale =
     Scale { name: "(1 + |2u|) below 0", of: |x, r| tanh_form(x, r, f32::MIN_POSITIVE.into()) };
-const TANH_FORM_F64: Scale = Scale { name: "(1 + |2u|) below 0", of: |x, r| tanh_form(x, r, f64::MIN_POSITIVE) };
+const TANH_FORM_F64: Scale =
+    Scale { name: "(1 + |2u|) below 0", of: |x, r| tanh_form(x, r, f64::MIN_POSITIVE) };
 
 /// 2n + 8 roundings of the largest value between the ends, or of the result outside; `large` is that value for n.
 const fn polynomial(name: &'static str, large: fn(&[f64], f64) -> f64) -> Allowed {
@@ -203,11 +211,7 @@ const FAMILIES: &[Family] = &[
         f32: ulps(4.0),
         f64: ulps(4.0),
     },
-    Family {
-        ops: "logit",
-        f32: scaled(4.0, 2.4e-7, LOGIT_TERM),
-        f64: scaled(4.0, 4.4e-16, LOGIT_TERM),
-    },
+    Family { ops: "logit", f32: scaled(4.0, 2.4e-7, LOGIT_TERM), f64: scaled(4.0, 4.4e-16, LOGIT_TERM) },
     Family {
         ops: "logaddexp logaddexp2",
         f32: scaled(4.0, 2.4e-7, LARGER_OPERAND),
@@ -221,11 +225,7 @@ const FAMILIES: &[Family] = &[
         f32: scaled(4.0, 4.8e-7, FACTOR_F32),
         f64: scaled(4.0, 8.9e-16, FACTOR_F64),
     },
-    Family {
-        ops: "glu_kernel",
-        f32: scaled(4.0, 4.8e-7, GATE_F32),
-        f64: scaled(4.0, 8.9e-16, GATE_F64),
-    },
+    Family { ops: "glu_kernel", f32: scaled(4.0, 4.8e-7, GATE_F32), f64: scaled(4.0, 8.9e-16, GATE_F64) },
     Family {
         ops: "gelu_tanh gelu_tanh_and_mul",
         f32: scaled(4.0, 2.4e-7, TANH_FORM_F32),

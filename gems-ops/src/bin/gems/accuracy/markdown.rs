@@ -32,7 +32,8 @@ pub(super) fn insert(table: &str, page: &Path) -> Outcome<()> {
     let parts = text.split_once(START).and_then(|(head, rest)| Some((head, rest.split_once(END)?.1)));
     let (head, tail) =
         parts.ok_or_else(|| Failure::of_file(page, format!("no table between {START:?} and {END:?}")))?;
-    std::fs::write(page, format!("{head}{START}{table}{END}{tail}")).map_err(|error| Failure::of_file(page, error))
+    std::fs::write(page, format!("{head}{START}{table}{END}{tail}"))
+        .map_err(|error| Failure::of_file(page, error))
 }
 
 /// A row an op, and for each file the largest and the 99.9th-percentile error of each dtype.
@@ -52,7 +53,8 @@ pub(super) fn write(files: &[PathBuf], out: &mut impl Write) -> Outcome<()> {
             write!(out, " {} |", device.cell(op, dtype).map_or(String::new(), Cell::to_string))?;
         }
         for dtype in ["f32", "f64"] {
-            let bound = devices.iter().find_map(|device| device.cell(op, dtype)).map(|cell| cell.bound.as_str());
+            let bound =
+                devices.iter().find_map(|device| device.cell(op, dtype)).map(|cell| cell.bound.as_str());
             write!(out, " {} |", bound.unwrap_or_default().replace('|', "\\|"))?;
         }
         writeln!(out)?;
@@ -123,7 +125,10 @@ mod tests {
         write(&files, &mut table).unwrap();
         let page = std::fs::read_to_string(docs.join("numerics.md")).unwrap();
         let table = format!("{START}{}{END}", String::from_utf8(table).unwrap());
-        assert!(page.contains(&table), "gems accuracy --markdown docs/accuracy/*.json --into docs/numerics.md");
+        assert!(
+            page.contains(&table),
+            "gems accuracy --markdown docs/accuracy/*.json --into docs/numerics.md"
+        );
     }
 
     #[test]

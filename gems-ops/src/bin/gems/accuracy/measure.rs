@@ -61,7 +61,8 @@ pub(super) fn measure(row: &Row, dtype: DType, device: Device, samples: usize) -
         .into_par_iter()
         .map(|i| error(row, &point(i), results[i], format, allowed))
         .collect();
-    let worst = (0..errors.len()).max_by(|&i, &j| errors[i].of_bound.total_cmp(&errors[j].of_bound)).unwrap_or(0);
+    let worst =
+        (0..errors.len()).max_by(|&i, &j| errors[i].of_bound.total_cmp(&errors[j].of_bound)).unwrap_or(0);
     let arguments = point(worst);
     let exact = exact(row, &arguments).to_f64();
     let (of_bound, count) = (errors[worst].of_bound, errors.len());
@@ -101,8 +102,7 @@ fn run(
         Ok(gems_ops::cast(&buffer.to_device(Device::Cpu)?, DType::F64)?.to_vec::<f64>()?)
     };
     let operands = buffers.iter().map(values).collect::<Outcome<Vec<_>>>()?;
-    let buffers =
-        buffers.iter().map(|buffer| Ok(buffer.to_device(device)?)).collect::<Outcome<Vec<_>>>()?;
+    let buffers = buffers.iter().map(|buffer| Ok(buffer.to_device(device)?)).collect::<Outcome<Vec<_>>>()?;
     let mut remaining = buffers.iter();
     let arguments = op
         .params

@@ -68,7 +68,11 @@ pub(crate) fn accuracy(args: &AccuracyArgs, out: &mut impl Write) -> Outcome {
     let rows = chosen(&args.ops)?;
     let mut measured = Vec::new();
     let mut missed = 0;
-    writeln!(out, "{:42} {:5} {:>7} {:>9} {:>9} {:>8} {:>8}", "op", "dtype", "points", "max", "99.9 %", "nearest", "of bound")?;
+    writeln!(
+        out,
+        "{:42} {:5} {:>7} {:>9} {:>9} {:>8} {:>8}",
+        "op", "dtype", "points", "max", "99.9 %", "nearest", "of bound"
+    )?;
     for row in rows {
         for &dtype in &args.dtype {
             let found = measure::measure(row, dtype, args.device, args.samples)?;

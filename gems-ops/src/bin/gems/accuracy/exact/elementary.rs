@@ -2,7 +2,7 @@
 //!
 //! Reduced to where a Taylor series is short; logarithm and arctangent correct the f64 function by a short series.
 
-use super::{Real, ROUNDING};
+use super::{ROUNDING, Real};
 use std::sync::LazyLock;
 
 /// Bits that a reduction or a sum may lose.
@@ -107,7 +107,11 @@ impl Real {
 
     /// ln(1 + x).
     pub(crate) fn ln_1p(&self) -> Real {
-        if self.exponent() >= -40 || !self.is_finite() { (self.at(self.bits + GUARD) + 1.0).ln().at(self.bits) } else { short_series(self, 1.0) }
+        if self.exponent() >= -40 || !self.is_finite() {
+            (self.at(self.bits + GUARD) + 1.0).ln().at(self.bits)
+        } else {
+            short_series(self, 1.0)
+        }
     }
 
     pub(crate) fn log2(&self) -> Real {

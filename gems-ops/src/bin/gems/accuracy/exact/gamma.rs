@@ -132,7 +132,8 @@ fn zeta_sum(s: &Real, q: &Real) -> Real {
     }
     // With q = f − m: the terms above 0, and m terms below. The distance from the nearest pole is exact.
     let rest = q - q.round_ties_even();
-    let (fraction, other) = if rest.is_negative() { (1.0 + &rest, -&rest) } else { (rest.clone(), 1.0 - &rest) };
+    let (fraction, other) =
+        if rest.is_negative() { (1.0 + &rest, -&rest) } else { (rest.clone(), 1.0 - &rest) };
     let below = zeta_sum_above(s, &other) - zeta_sum_above(s, &(1.0 - q));
     let is_even = (s * 0.5).is_integer();
     zeta_sum_above(s, &fraction) + if is_even { below } else { -below }

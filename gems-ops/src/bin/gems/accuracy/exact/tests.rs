@@ -66,12 +66,12 @@ fn evaluate(name: &str, x: &Real, y: Option<&Real>) -> Real {
         "igammac" => igammac(x, y()),
         "chebyshev_t" => member(|x| x.clone(), |_, x, last, before| x * 2.0 * last - before),
         "chebyshev_u" => member(|x| x * 2.0, |_, x, last, before| x * 2.0 * last - before),
-        "legendre_p" => member(|x| x.clone(), |n, x, last, before| {
-            (x * (2.0 * n + 1.0) * last - before * n) / (n + 1.0)
-        }),
-        "laguerre_l" => member(|x| 1.0 - x, |n, x, last, before| {
-            ((2.0 * n + 1.0 - x) * last - before * n) / (n + 1.0)
-        }),
+        "legendre_p" => {
+            member(|x| x.clone(), |n, x, last, before| (x * (2.0 * n + 1.0) * last - before * n) / (n + 1.0))
+        }
+        "laguerre_l" => {
+            member(|x| 1.0 - x, |n, x, last, before| ((2.0 * n + 1.0 - x) * last - before * n) / (n + 1.0))
+        }
         "hermite_h" => member(|x| x * 2.0, |n, x, last, before| x * 2.0 * last - before * (2.0 * n)),
         _ => panic!("`{name}` is not known here"),
     }

@@ -38,7 +38,10 @@ fn elu(x: &Real, alpha: f64) -> Real {
 }
 
 fn gated(draw: &mut Draw) -> Vec<f64> {
-    vec![if draw.below(10) == 0 { draw.within(-40.0, 10.0) } else { draw.spread(-26.0, 9.0) }, draw.spread(-20.0, 20.0)]
+    vec![
+        if draw.below(10) == 0 { draw.within(-40.0, 10.0) } else { draw.spread(-26.0, 9.0) },
+        draw.spread(-20.0, 10.0),
+    ]
 }
 
 fn gated_by_the_second(draw: &mut Draw) -> Vec<f64> {
@@ -79,7 +82,9 @@ pub(super) const ROWS: &[Row] = &[
     drawn("silu_and_mul", gated, |x| silu(&x[0]) * &x[1]),
     drawn("gelu_and_mul", gated, |x| gelu(&x[0]) * &x[1]).special(),
     drawn("gelu_tanh_and_mul", gated, |x| gelu_tanh(&x[0]) * &x[1]),
-    drawn("soft_margin_loss", |draw| vec![draw.spread(-26.0, 9.0), [-1.0, 1.0][draw.below(2) as usize]], |x| {
-        softplus(&-(&x[0] * &x[1]))
-    }),
+    drawn(
+        "soft_margin_loss",
+        |draw| vec![draw.spread(-26.0, 9.0), [-1.0, 1.0][draw.below(2) as usize]],
+        |x| softplus(&-(&x[0] * &x[1])),
+    ),
 ];

@@ -88,9 +88,11 @@ pub(super) const ROWS: &[Row] = &[
         high + (low - high).exp2().ln_1p() / Real::of(2.0).ln()
     }),
     drawn("xlogy", |draw| vec![draw.spread(-20.0, 20.0), draw.anything().abs()], |x| &x[0] * x[1].ln()),
-    drawn("special_xlog1py", |draw| vec![draw.spread(-20.0, 20.0), draw.size(-16.0, 20.0)], |x| {
-        &x[0] * x[1].ln_1p()
-    }),
+    drawn(
+        "special_xlog1py",
+        |draw| vec![draw.spread(-20.0, 20.0), draw.size(-16.0, 20.0)],
+        |x| &x[0] * x[1].ln_1p(),
+    ),
     line("special_entr", &[1.0, 0.0], [-INF, -INF], |x| match (x[0].is_zero(), x[0].is_negative()) {
         (true, _) => x[0].clone(),
         (false, true) => Real::of(-INF),

@@ -44,12 +44,7 @@ const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
 
 /// An op of one operand.
-const fn line(
-    op: &'static str,
-    near: &'static [f64],
-    ends: [f64; 2],
-    exact: fn(&[Real]) -> Real,
-) -> Row {
+const fn line(op: &'static str, near: &'static [f64], ends: [f64; 2], exact: fn(&[Real]) -> Real) -> Row {
     Row { op, numbers: &[], points: Points::Line(near), ends, exact, is_special: false }
 }
 
@@ -83,7 +78,10 @@ mod tests {
         let missing: Vec<_> = float.difference(&known).collect();
         let stale: Vec<_> = known.difference(&float).collect();
         let twice: Vec<_> = measured.intersection(&composed).collect();
-        assert!(missing.is_empty() && stale.is_empty() && twice.is_empty(), "{missing:?} {stale:?} {twice:?}");
+        assert!(
+            missing.is_empty() && stale.is_empty() && twice.is_empty(),
+            "{missing:?} {stale:?} {twice:?}"
+        );
     }
 
     #[test]

@@ -1,22 +1,41 @@
 //! Special functions.
 
 use super::super::exact::{
-    Family, Real, airy_ai, bessel_i, bessel_i_scaled, bessel_j, bessel_k, bessel_k_scaled, bessel_y, digamma, erf,
-    erfc, erfcx, erfinv, igamma, igammac, lgamma, log_ndtr, mvlgamma, ndtr, ndtri, polygamma, polynomial, zeta,
+    Family, Real, airy_ai, bessel_i, bessel_i_scaled, bessel_j, bessel_k, bessel_k_scaled, bessel_y, digamma,
+    erf, erfc, erfcx, erfinv, igamma, igammac, lgamma, log_ndtr, mvlgamma, ndtr, ndtri, polygamma,
+    polynomial, zeta,
 };
 use super::super::points::Draw;
 use super::{INF, NAN, Row, drawn, line};
 
 /// Zeros and poles of ln |Γ|, and the root of ψ.
-const GAMMA: &[f64] =
-    &[1.0, 2.0, 1.4616321449683622, -2.4570247382208006, -2.7476826467274127, -1.0, -2.0, -3.5, -0.5040830082644554, 10.0];
+const GAMMA: &[f64] = &[
+    1.0,
+    2.0,
+    1.4616321449683622,
+    -2.4570247382208006,
+    -2.7476826467274127,
+    -1.0,
+    -2.0,
+    -3.5,
+    -0.5040830082644554,
+    10.0,
+];
 /// Where I is another formula, and where it overflows.
 const BESSEL_I: &[f64] = &[0.0, 8.0, -8.0, 88.7, 91.9, 713.98];
 const BESSEL_K: &[f64] = &[0.0, 2.0, 88.0, 103.0, 705.0, 742.0];
 /// Zeros of J₀, J₁, Y₀ and Y₁.
 const BESSEL_J: &[f64] = &[
-    2.404825557695773, 5.520078110286311, 8.653727912911013, 3.8317059702075125, 7.015586669815619, 0.8935769662791675,
-    3.957678419314858, 2.197141326031017, 5.429681040794135, 30.0,
+    2.404825557695773,
+    5.520078110286311,
+    8.653727912911013,
+    3.8317059702075125,
+    7.015586669815619,
+    0.8935769662791675,
+    3.957678419314858,
+    2.197141326031017,
+    5.429681040794135,
+    30.0,
 ];
 
 /// A shape, and an argument around it.
@@ -100,7 +119,8 @@ pub(super) const ROWS: &[Row] = &all([
     line("special_ndtri", &[0.5, 0.2, 0.8, 1.0], [NAN, NAN], |x| ndtri(&x[0])),
     line("special_log_ndtr", &[-1.0, 1.0, 13.0, 37.5], [-INF, 0.0], |x| log_ndtr(&x[0])),
     line("lgamma", GAMMA, [INF, INF], |x| lgamma(&x[0])),
-    drawn("mvlgamma", |draw| vec![1.0 + draw.size(-20.0, 12.0)], |x| mvlgamma(&x[0], 3.0)).with(&[("p", 3.0)]),
+    drawn("mvlgamma", |draw| vec![1.0 + draw.size(-20.0, 12.0)], |x| mvlgamma(&x[0], 3.0))
+        .with(&[("p", 3.0)]),
     line("digamma", GAMMA, [NAN, INF], |x| digamma(&x[0])),
     line("polygamma", GAMMA, [INF, 0.0], |x| polygamma(1.0, &x[0])).with(&[("n", 1.0)]),
     line("polygamma", GAMMA, [NAN, 0.0], |x| polygamma(2.0, &x[0])).with(&[("n", 2.0)]),
@@ -126,7 +146,9 @@ pub(super) const ROWS: &[Row] = &all([
     line("special_spherical_bessel_j0", &[0.0, 0.5, 3.141592653589793], [0.0, 0.0], |x| {
         if x[0].is_zero() { Real::of(1.0) } else { x[0].sin() / &x[0] }
     }),
-    line("special_airy_ai", &[0.0, 2.0, -4.0, -2.338107410459767, 15.0, 104.0, 107.5], [0.0, 0.0], |x| airy_ai(&x[0])),
+    line("special_airy_ai", &[0.0, 2.0, -4.0, -2.338107410459767, 15.0, 104.0, 107.5], [0.0, 0.0], |x| {
+        airy_ai(&x[0])
+    }),
     drawn("special_chebyshev_polynomial_t", argument_and_degree, |x| chebyshev(&x[0], &x[1], T)),
     drawn("special_chebyshev_polynomial_u", argument_and_degree, |x| chebyshev(&x[0], &x[1], U)),
     drawn("special_chebyshev_polynomial_v", argument_and_degree, |x| chebyshev(&x[0], &x[1], V)),
@@ -144,7 +166,11 @@ pub(super) const ROWS: &[Row] = &all([
         chebyshev(&shifted(&x[0]), &x[1], W)
     }),
     drawn("special_hermite_polynomial_h", wide_argument_and_degree, |x| polynomial(HERMITE_H, &x[0], &x[1])),
-    drawn("special_hermite_polynomial_he", wide_argument_and_degree, |x| polynomial(HERMITE_HE, &x[0], &x[1])),
-    drawn("special_laguerre_polynomial_l", positive_argument_and_degree, |x| polynomial(LAGUERRE, &x[0], &x[1])),
+    drawn("special_hermite_polynomial_he", wide_argument_and_degree, |x| {
+        polynomial(HERMITE_HE, &x[0], &x[1])
+    }),
+    drawn("special_laguerre_polynomial_l", positive_argument_and_degree, |x| {
+        polynomial(LAGUERRE, &x[0], &x[1])
+    }),
     drawn("special_legendre_polynomial_p", argument_and_degree, |x| polynomial(LEGENDRE, &x[0], &x[1])),
 ]);
