@@ -347,6 +347,9 @@ mod tests {
             assert!(f(f64::NAN).is_nan());
         }
         assert_eq!((softsign::scalar(-INF), tanhshrink::scalar(INF)), (-1.0, INF));
+        // Where the square of x overflows, so does the correction of the tail.
+        assert_eq!(gelu::scalar(f32::MIN).to_bits(), (-0.0f32).to_bits());
+        assert_eq!(gelu::scalar(f64::MIN).to_bits(), (-0.0f64).to_bits());
     }
 
     #[test]
