@@ -354,6 +354,8 @@ mod tests {
         close(special_i0e::scalar(8.0f64), 0.14343178185685031, 1e-15);
         close(special_modified_bessel_k0::scalar(2.0f64), 0.11389387274953344, 1e-15);
         close(special_modified_bessel_k1::scalar(0.5f64), 1.6564411200033009, 1e-15);
+        close(special_modified_bessel_k0::scalar(5e-324f64), 744.5560034370397, 1e-15);
+        assert_eq!(special_scaled_modified_bessel_k1::scalar(5e-324f64), f64::INFINITY);
         close(special_scaled_modified_bessel_k1::scalar(100.0f64), 0.12579995047957854, 1e-15);
         close(special_spherical_bessel_j0::scalar(0.49f64), 0.49f64.sin() / 0.49, 1e-15);
     }

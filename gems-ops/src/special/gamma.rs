@@ -305,6 +305,9 @@ mod tests {
         // ψ″(x) − ψ″(x + 1) = −2/x³, on both sides of the reflection.
         close(polygamma::scalar(2, -0.3f64) - polygamma::scalar(2, 0.7f64), 2.0 / 0.027, 1e-14);
         close(polygamma::scalar(170, 1.0f64), -7.257415615307999e306, 1e-13);
+        // The great terms on both sides cancel, and far away x + 1 is x.
+        close(polygamma::scalar(20, -3.5f64), -47340.82936317666, 1e-14);
+        close(polygamma::scalar(20, 9007199254740990.0f64), -9.846892969478258e-303, 1e-14);
         close(mvlgamma::scalar(3.0f64, 1), std::f64::consts::LN_2, 1e-15);
         close(lgamma::scalar(1.0f64 + f64::EPSILON), -0.5772156649015329 * f64::EPSILON, 1e-15);
     }

