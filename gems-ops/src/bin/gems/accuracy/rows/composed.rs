@@ -25,11 +25,11 @@ pub(super) const OPS: &str = "
     fake_quantize_learnable_per_tensor_affine saturate_weight_to_fp16
     fake_quantize_per_tensor_affine_cachemask_backward fake_quantize_learnable_per_tensor_affine_backward
     uniform_from normal_from log_normal_from cauchy_from geometric_from bernoulli_from fused_adam
-    fused_adam_scaled fused_adam_amsgrad fused_adam_amsgrad_scaled fused_adamw fused_adamw_scaled
-    fused_adamw_amsgrad fused_adamw_amsgrad_scaled fused_sgd fused_sgd_scaled fused_sgd_momentum
-    fused_sgd_momentum_scaled fused_adagrad fused_rmsprop fused_rmsprop_momentum fused_rmsprop_centered
-    fused_rmsprop_centered_momentum fused_adadelta fused_adamax fused_nadam fused_radam fused_rprop fused_asgd
-    fused_lion ema_update amp_unscale frexp polar_parts log_sigmoid_forward
+    fused_adam_scaled fused_adam_amsgrad fused_adam_amsgrad_scaled fused_adam_rates fused_sgd fused_sgd_scaled fused_sgd_momentum
+    fused_sgd_momentum_scaled fused_adagrad fused_adagrad_rate fused_rmsprop fused_rmsprop_momentum fused_rmsprop_centered
+    fused_rmsprop_centered_momentum fused_adadelta fused_adamax fused_adamax_rate fused_nadam fused_nadam_rates
+    fused_radam fused_radam_rates fused_rprop fused_asgd
+    fused_lion ema_update amp_unscale frexp sincos polar_parts log_sigmoid_forward
     fake_quantize_per_tensor_affine_cachemask glu_backward_kernel prelu_kernel_backward silu_and_mul_backward
     silu_and_mul_with_clamp_backward rotary_embedding lstm_cell_kernel lstm_cell_biased_kernel gru_cell_kernel
     gru_cell_biased_kernel
