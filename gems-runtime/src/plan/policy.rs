@@ -205,8 +205,8 @@ mod tests {
     fn small_calls_cover_all_multiprocessors() {
         let machine = Machine::default();
         let vectors = |n| launch(&machine, Reach::Flat, 2, 16, n).vectors;
-        assert_eq!(vectors(132 * 2 * 128), 1);
-        assert_eq!(vectors(132 * 2 * 128 * 2), 2);
+        assert_eq!(vectors(132 * 2 * 64), 1);
+        assert_eq!(vectors(132 * 2 * 64 * 2), 2);
         assert_eq!(vectors(1), 1);
     }
 
