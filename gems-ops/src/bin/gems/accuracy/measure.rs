@@ -14,6 +14,8 @@ use rayon::prelude::*;
 /// What one op does in one dtype.
 #[derive(Debug)]
 pub(super) struct Measured {
+    /// Of the results.
+    dtype: DType,
     pub(super) points: usize,
     /// The largest error in ulps, and that which 99.9 % of the results do not exceed.
     pub(super) max: f64,
@@ -31,8 +33,8 @@ pub(super) struct Measured {
 
 impl Measured {
     /// Whether the bound is met; for halves, also that almost all results are the nearest float.
-    pub(super) fn is_met(&self, op: &str, dtype: DType) -> bool {
-        let is_short = Format::of(dtype).is_short();
+    pub(super) fn is_met(&self, op: &str) -> bool {
+        let is_short = Format::of(self.dtype).is_short();
         self.of_bound <= 1.0 && (!is_short || self.nearest >= bounds::nearest(op))
     }
 }
@@ -69,6 +71,7 @@ pub(super) fn measure(row: &Row, dtype: DType, device: Device, samples: usize) -
     let nearest = errors.iter().filter(|error| error.ulps <= 0.5).count();
     errors.sort_unstable_by(|a, b| a.ulps.total_cmp(&b.ulps));
     Ok(Measured {
+        dtype,
         points: count,
         max: errors[count - 1].ulps,
         p999: errors[(count * 999).div_ceil(1000) - 1].ulps,

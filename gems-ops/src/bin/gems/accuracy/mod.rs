@@ -76,7 +76,7 @@ pub(crate) fn accuracy(args: &AccuracyArgs, out: &mut impl Write) -> Outcome {
     for row in rows {
         for &dtype in &args.dtype {
             let found = measure::measure(row, dtype, args.device, args.samples)?;
-            missed += usize::from(!found.is_met(row.op, dtype));
+            missed += usize::from(!found.is_met(row.op));
             report(row, dtype, &found, out)?;
             out.flush()?;
             measured.push(json(row, dtype, &found));
@@ -106,7 +106,7 @@ fn chosen(ops: &[String]) -> Outcome<Vec<&'static Row>> {
 }
 
 fn report(row: &Row, dtype: DType, found: &Measured, out: &mut impl Write) -> Outcome<()> {
-    let Measured { points, max, p999, nearest, of_bound, allowed, worst, got, exact } = found;
+    let Measured { points, max, p999, nearest, of_bound, allowed, worst, got, exact, .. } = found;
     let nearest = 100.0 * nearest;
     write!(
         out,
@@ -117,7 +117,7 @@ fn report(row: &Row, dtype: DType, found: &Measured, out: &mut impl Write) -> Ou
         short(*p999),
         short(*of_bound),
     )?;
-    if found.is_met(row.op, dtype) {
+    if found.is_met(row.op) {
         writeln!(out)?;
     } else {
         writeln!(out, "  missed: {allowed}; at {worst:?}: {got:e} instead of {exact:e}")?;
@@ -134,7 +134,7 @@ fn json(row: &Row, dtype: DType, found: &Measured) -> serde_json::Value {
     json!({
         "op": row.name(), "dtype": dtype.name(), "points": found.points, "max_ulp": found.max, "p999_ulp": found.p999,
         "nearest": found.nearest, "of_bound": found.of_bound, "bound": found.allowed.to_string(),
-        "met": found.is_met(row.op, dtype), "worst": found.worst, "got": found.got, "exact": found.exact,
+        "met": found.is_met(row.op), "worst": found.worst, "got": found.got, "exact": found.exact,
     })
 }
 
