@@ -310,7 +310,8 @@ fn every_second_gradient_is_the_slope_of_the_first() {
                 }
             }
         }
-        check_slopes(backward, def, &sample, Kinks::None, &mut random);
+        let compared = check_slopes(backward, def, &sample, Kinks::LeftOut, &mut random);
+        assert!(compared >= 5, "{}: {compared} elements", op.name);
         checked += 1;
     }
     assert!(checked > 95, "{checked} derivatives were checked");

@@ -239,7 +239,10 @@ __device__ __forceinline__ f64 pow(f64 x, f64 y) {
 
 //@ hypot f64
 __device__ __forceinline__ f64 hypot(f64 x, f64 y) {
-  return ::hypot(x, y);
+  const f64 r = ::hypot(x, y), a = ::fabs(x), b = ::fabs(y);
+  const f64 most = a > b ? a : b, least = a > b ? b : a;
+  // CUDA's is infinite at the end of the range also where the greater one is the result.
+  return least < most * 0x1p-27 && most <= 0x1.fffffffffffffp1023 ? most : r;
 }
 
 //@ atan2 f32
