@@ -1,4 +1,4 @@
-//! Buffers, streams and contexts of other crates, borrowed with their owners kept alive; each behind its feature.
+//! Buffers, streams and contexts of other crates, borrowed with their owners kept alive; cudarc with the feature `cuda`.
 
-#[cfg(feature = "cudarc")]
+#[cfg(feature = "cuda")]
 pub mod cudarc;
