@@ -6,6 +6,40 @@
 use crate::dtype::DType;
 use crate::op::TypeRef;
 
+/// Prelude functions that call a mathematical library: dear ones, whose last places differ between CPU and GPU.
+pub const LIBRARY: [&str; 30] = [
+    "exp",
+    "exp2",
+    "exp_m1",
+    "ln",
+    "log2",
+    "log10",
+    "ln_1p",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "pow",
+    "hypot",
+    "atan2",
+    "cbrt",
+    "erf",
+    "erfc",
+    "normal_cdf",
+    "lgamma",
+    "tgamma",
+    "sin_pi",
+    "cos_pi",
+];
+
 /// A device function: the C++ form of an annotated Rust function.
 #[derive(Debug)]
 pub struct DeviceFn {

@@ -3,7 +3,7 @@
 use super::fuse::KernelInput;
 use super::graph::View;
 use crate::dtype::{DType, Scalar};
-use crate::op::DeviceFn;
+use crate::op::{DeviceFn, LIBRARY};
 use crate::plan::{Node, ProgramInput, ProgramOutput, ValueRef};
 
 /// A program under construction.
@@ -55,37 +55,5 @@ pub(super) fn widened(chain: [DType; 3]) -> [DType; 3] {
 
 /// Whether a function is a few instructions: it calls no function of a mathematical library and no other function.
 pub(super) fn is_cheap(function: &DeviceFn) -> bool {
-    const DEAR: [&str; 30] = [
-        "exp",
-        "exp2",
-        "exp_m1",
-        "ln",
-        "log2",
-        "log10",
-        "ln_1p",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "asinh",
-        "acosh",
-        "atanh",
-        "pow",
-        "hypot",
-        "atan2",
-        "cbrt",
-        "erf",
-        "erfc",
-        "normal_cdf",
-        "lgamma",
-        "tgamma",
-        "sin_pi",
-        "cos_pi",
-    ];
-    function.calls.is_empty() && !function.uses.iter().any(|used| DEAR.contains(&used.name))
+    function.calls.is_empty() && !function.uses.iter().any(|used| LIBRARY.contains(&used.name))
 }
