@@ -87,8 +87,9 @@ fn walk(call: &Call<'_>, body: &Loop, args: &LaunchArgs, skipped: usize) {
 }
 
 /// Elements of a panel along the innermost axis, where an operand runs along the axis next to it: so many cache lines of
-/// that operand stay in the cache from row to row, also where rows are a power of two apart.
-const PANEL: usize = 32;
+/// that operand stay in the cache from row to row, also where rows are a power of two apart. Long enough that a row of it
+/// is walked at once: A + Bᵀ of 4096 × 4096 f32 took 21 ms so on two cores, 60 with 32 and 36 with 16.
+const PANEL: usize = LONG_RUN;
 
 /// The axes with the innermost one cut into panels, which become an axis outside of the rows; and the rest of the
 /// innermost axis.
