@@ -6,7 +6,7 @@ use gems_tests::{agree, grid};
 
 #[test]
 fn binary_ops_agree_on_special_values() {
-    let differences = grid::differences(|op, buffers| {
+    let differences = grid::differences(agree::bound_of_each_call, |op, buffers| {
         let moved = |buffers: &[StridedBuffer], device| -> Result<Vec<StridedBuffer>> {
             buffers.iter().map(|buffer| buffer.to_device(device)).collect()
         };

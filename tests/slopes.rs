@@ -293,6 +293,9 @@ fn gradients_are_slopes_on_both_sides_of_kinks_and_of_zero() {
     }
 }
 
+/// Ops of which an operand of the sample lies next to a bound, where the first gradient jumps.
+const NEAR_KINKS: &[&str] = &["silu_and_mul_with_clamp"];
+
 #[test]
 fn every_second_gradient_is_the_slope_of_the_first() {
     let mut random = Random::new(11);
@@ -310,7 +313,8 @@ fn every_second_gradient_is_the_slope_of_the_first() {
                 }
             }
         }
-        let compared = check_slopes(backward, def, &sample, Kinks::LeftOut, &mut random);
+        let kinks = if NEAR_KINKS.contains(&op.name) { Kinks::LeftOut } else { Kinks::None };
+        let compared = check_slopes(backward, def, &sample, kinks, &mut random);
         assert!(compared >= 5, "{}: {compared} elements", op.name);
         checked += 1;
     }

@@ -1,8 +1,8 @@
 //! Every op of two buffers on every pair of special values.
 
 use crate::cases::View;
-use crate::compare::compare;
-use crate::{agree, sweep};
+use crate::compare::{Bound, compare};
+use crate::sweep;
 use gems_ops::REGISTRY;
 use gems_ops::prelude::*;
 use gems_runtime::buffer::Meta;
@@ -40,11 +40,12 @@ fn values(dtype: DType) -> Vec<f64> {
     positive.into_iter().chain(positive.map(|x| -x)).chain([f64::NAN]).collect()
 }
 
-/// The first differences between the results of two back ends, op by op.
+/// The first differences between the results of two back ends, op by op, beyond the bound of each op.
 ///
 /// # Errors
 /// As the calls.
 pub fn differences(
+    bound: impl Fn(&OpDef) -> Bound,
     run: impl Fn(&'static OpDef, &[StridedBuffer]) -> Result<[Vec<StridedBuffer>; 2]>,
 ) -> Result<Vec<String>> {
     let mut found = Vec::new();
@@ -52,7 +53,7 @@ pub fn differences(
         let buffers = operands(op, dtype)?;
         let [expected, got] = run(op, &buffers)?;
         for (expected, got) in expected.iter().zip(&got) {
-            if let Err(difference) = compare(expected, got, agree::bound(op)) {
+            if let Err(difference) = compare(expected, got, bound(op)) {
                 found.push(format!("{} of {dtype}: {difference}", op.name));
             }
         }
