@@ -25,7 +25,7 @@ namespace {
 struct Index {
   unsigned x = 0, y = 0, z = 0;
 };
-Index blockIdx, threadIdx;
+Index gridDim, blockIdx, threadIdx;
 
 template <class... P, std::size_t... I>
 void call(void (*kernel)(P...), void** arguments, std::index_sequence<I...>) {
@@ -88,6 +88,7 @@ void launch(void (*kernel)(P...), void** arguments, unsigned blocks, unsigned th
   call_kernel = kernel;
   call_arguments = arguments;
   body = [] { call(call_kernel, call_arguments, std::index_sequence_for<P...>()); };
+  gridDim.x = blocks;
   for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
     if (barriers) {
       run_block(threads);

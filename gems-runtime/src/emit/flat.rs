@@ -6,7 +6,7 @@
 //! shifted.
 
 use super::abi::memory_type;
-use super::operand::{Operands, compute, declare_held, single_loads};
+use super::operand::{Operands, compute, declare_held, declare_policy, single_loads};
 use super::uses::Uses;
 use super::writer::Writer;
 use crate::plan::{Access, KernelSpec};
@@ -73,6 +73,9 @@ pub(super) fn write(
             text.line(&line);
         }
         declare_held(text, spec, &operands, width, vectors);
+        if !inputs.is_empty() {
+            declare_policy(text, uses, spec, per_block);
+        }
         transfer(text, uses, shape, Direction::Load, &inputs);
         compute(text, uses, spec, &operands, function, (width, vectors));
         transfer(text, uses, shape, Direction::Store, &outputs);
@@ -99,10 +102,10 @@ impl Transfer<'_> {
         let (piece, line) = match (direction, self.aligned) {
             (Direction::Load, true) => (
                 "load_whole",
-                format!("{held}[v] = math::load_whole<{memory_type}, {width}>({pointer} + i);"),
+                format!("{held}[v] = math::load_whole<{memory_type}, {width}>({pointer} + i, policy);"),
             ),
             (Direction::Load, false) => {
-                ("load_any", format!("{held}[v] = math::load_any<{memory_type}, {width}>({pointer} + i);"))
+                ("load_any", format!("{held}[v] = math::load_any<{memory_type}, {width}>({pointer} + i, policy);"))
             }
             (Direction::Store, true) => {
                 ("store_whole", format!("math::store_whole({pointer} + i, {held}[v]);"))

@@ -11,7 +11,7 @@ const RESERVED: &str = "alignas alignof and and_eq asm auto bitand bitor bool br
     static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename union \
     unsigned using virtual void volatile wchar_t while xor xor_eq \
     blockIdx blockDim gridDim threadIdx warpSize i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 f8e4m3fn f8e5m2 c32 \
-    c64 c128 math op T Axes axes lead end first whole total begin unit fused by inner outer across down column i k v a b c r s t";
+    c64 c128 math op T Axes axes lead end first whole total begin unit fused by inner outer across down column policy i k v a b c r s t";
 
 /// The identifiers in use in one scope.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use super::names::Names;
 use super::uses::Uses;
 use super::writer::Writer;
 use crate::dtype::DType;
-use crate::plan::{Access, IndexWidth, KernelSpec};
+use crate::plan::{Access, IndexWidth, KernelSpec, policy};
 
 /// Names of one operand in the kernel.
 #[derive(Debug)]
@@ -172,6 +172,17 @@ pub(super) fn declare_held(
         let ty = memory_type(output.stored);
         text.line(&format!("math::vec<{ty}, {width}> {}[{vectors}];", operand.held));
     }
+}
+
+/// Declares how lines that are loaded leave L2, by the size of the whole call; a block takes so many elements.
+pub(super) fn declare_policy(text: &mut Writer, uses: &mut Uses, spec: &KernelSpec, per_block: u32) {
+    let stored = |access: Access, dtype: DType| if has_strides(access) { dtype.size() as u64 } else { 0 };
+    let inputs = spec.inputs.iter().map(|input| stored(input.access, input.stored));
+    let outputs = spec.outputs.iter().map(|output| stored(output.access, output.stored));
+    let bytes = inputs.chain(outputs).sum::<u64>() * u64::from(per_block);
+    uses.require("l2_policy", []);
+    let blocks = policy::STREAMING_BYTES.div_ceil(bytes.max(1));
+    text.line(&format!("const u64 policy = math::l2_policy(gridDim.x >= {blocks});"));
 }
 
 /// Computes all elements of the vectors in registers.

@@ -5,7 +5,7 @@
 //! vectors, each row's vectors count from there, so that stores are whole but for the row's ends.
 
 use super::abi::{has_strides, memory_type};
-use super::operand::{Operand, Operands, compute, declare_held, index_types, single_loads};
+use super::operand::{Operand, Operands, compute, declare_held, declare_policy, index_types, single_loads};
 use super::uses::Uses;
 use super::writer::Writer;
 use crate::plan::{Access, IndexWidth, KernelSpec};
@@ -83,6 +83,9 @@ pub(super) fn write(
             text.line(&line);
         }
         declare_held(text, spec, &operands, width, vectors);
+        if width > 1 && spec.inputs.iter().any(|input| loads_lines(input.access)) {
+            declare_policy(text, uses, spec, per_block * width);
+        }
         if spec.inputs.iter().any(|input| has_strides(input.access)) {
             text.unrolled("v", vectors, |text| {
                 place(text);
@@ -95,6 +98,11 @@ pub(super) fn write(
             text.block("if (unit < total)", |text| row.store(text, uses, spec, &operands));
         });
     });
+}
+
+/// Whether an operand with this access is loaded by whole lines.
+const fn loads_lines(access: Access) -> bool {
+    matches!(access, Access::Contiguous { .. } | Access::Reversed { .. })
 }
 
 /// The structure of what a launch tells of the axes: the list that `abi` packs.
@@ -232,7 +240,7 @@ impl Row {
         let mut vector = |aligned: bool, from: &str| {
             let piece = if aligned { "load_whole" } else { "load_any" };
             uses.require(piece, []);
-            format!("math::{piece}<{ty}, {width}>({from})")
+            format!("math::{piece}<{ty}, {width}>({from}, policy)")
         };
         let line = match access {
             Access::Contiguous { aligned } if *width > 1 => {

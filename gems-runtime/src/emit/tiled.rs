@@ -5,7 +5,7 @@
 //! along the rows. All loads of a thread are issued before the barrier.
 
 use super::abi::memory_type;
-use super::operand::{Operand, Operands, compute, declare_held, index_types, single_loads};
+use super::operand::{Operand, Operands, compute, declare_held, declare_policy, index_types, single_loads};
 use super::rows::{Bounds, Row, declare_axes, decode, offset};
 use super::uses::Uses;
 use super::writer::Writer;
@@ -129,6 +129,9 @@ pub(super) fn write(
             text.line(&line);
         }
         declare_held(text, spec, &operands, width, vectors);
+        if width > 1 {
+            declare_policy(text, uses, spec, across * down);
+        }
         for turned in &turned {
             turned.load(text, uses, shape);
         }
@@ -182,7 +185,7 @@ impl Turned<'_> {
                 return;
             }
             uses.require(piece, []);
-            let vector = |from: &str| format!("math::{piece}<{ty}, {width}>({name} + ({from}))");
+            let vector = |from: &str| format!("math::{piece}<{ty}, {width}>({name} + ({from}), policy)");
             text.line(&if self.reversed {
                 uses.require("backward", []);
                 let vector = vector(&format!("column - begin - {}", width - 1));
