@@ -79,6 +79,15 @@ pub struct Use {
     pub types: &'static [TypeRef],
 }
 
+impl DeviceFn {
+    /// Functions of a mathematical library that it and its callees call, each counted once a device function.
+    #[must_use]
+    pub fn library_calls(&self) -> usize {
+        let own = self.uses.iter().filter(|used| LIBRARY.contains(&used.name)).count();
+        own + self.calls.iter().map(|callee| callee.library_calls()).sum::<usize>()
+    }
+}
+
 impl TypeRef {
     /// The dtype that this type is when the type parameter is `compute`.
     #[must_use]

@@ -120,7 +120,7 @@ fn plan(machine: &Machine, request: Request<'_>) -> Result<Plan> {
     let mut operands = Operands::new(&request, merged);
     let turned = operands.turned_axis();
     let class = match turned {
-        _ if operands.is_flat() => operands.flat(machine, numel),
+        _ if operands.is_flat() => operands.flat(machine, numel, request.body.is_heavy()),
         Some(axis) => {
             operands.move_inward(axis);
             operands.tiled(machine)
@@ -310,12 +310,12 @@ impl Operands {
         self.all().filter(|operand| operand.address.is_some()).map(|operand| operand.size).max().unwrap_or(1)
     }
 
-    fn flat(&self, machine: &Machine, numel: usize) -> Class {
+    fn flat(&self, machine: &Machine, numel: usize, is_heavy: bool) -> Class {
         let width = self.width(machine, |operand| operand.address.is_some());
         let n_vectors = (numel as u64).div_ceil(u64::from(width));
         let launch = policy::launch(
             machine,
-            self.reach(Reach::Flat),
+            self.reach(if is_heavy { Reach::FlatHeavy } else { Reach::Flat }),
             self.widest(),
             self.loaded_bytes() * width,
             n_vectors,

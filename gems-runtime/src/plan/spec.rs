@@ -51,6 +51,16 @@ impl Body {
         }
     }
 
+    /// Whether it calls several mathematical functions, so that a kernel's time is more than that of its bytes.
+    #[must_use]
+    pub fn is_heavy(&self) -> bool {
+        let calls = match self {
+            Body::Op { op, .. } => op.device.library_calls(),
+            Body::Program(program) => program.nodes.iter().map(|node| node.op.device.library_calls()).sum(),
+        };
+        calls > 1
+    }
+
     /// Names of the inputs, in order.
     #[must_use]
     pub fn input_names(&self) -> Vec<&str> {

@@ -3,7 +3,7 @@
 use super::fuse::KernelInput;
 use super::graph::View;
 use crate::dtype::{DType, Scalar};
-use crate::op::{DeviceFn, LIBRARY};
+use crate::op::DeviceFn;
 use crate::plan::{Node, ProgramInput, ProgramOutput, ValueRef};
 
 /// A program under construction.
@@ -55,5 +55,5 @@ pub(super) fn widened(chain: [DType; 3]) -> [DType; 3] {
 
 /// Whether a function is a few instructions: it calls no function of a mathematical library and no other function.
 pub(super) fn is_cheap(function: &DeviceFn) -> bool {
-    function.calls.is_empty() && !function.uses.iter().any(|used| LIBRARY.contains(&used.name))
+    function.calls.is_empty() && function.library_calls() == 0
 }
