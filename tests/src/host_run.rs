@@ -51,8 +51,8 @@ pub fn back_end(call: &Call<'_>) -> Result<()> {
 /// As [`back_end`].
 pub fn sum_back_end(call: &SumCall<'_>) -> Result<()> {
     let kernel = kernel(&emit::sum_source(&call.plan.spec)?)?;
-    let mut packed = emit::pack_sum(call.plan, call.from.address(), call.to.address());
-    launch(&kernel, &mut packed, call.plan.blocks(), call.plan.spec.threads)
+    let packed = emit::pack_sum(call.plan, call.from.address(), call.to.address());
+    launch(&kernel, &packed, call.plan.blocks(), call.plan.spec.threads)
 }
 
 /// Builds kernels ahead, several in one library, on every core; their `extern "C"` names must differ.
@@ -85,7 +85,7 @@ pub fn prepare(kernels: &[emit::Source]) -> Result<()> {
     })
 }
 
-fn launch(kernel: &Kernel, packed: &mut emit::Packed, blocks: u64, threads: u32) -> Result<()> {
+fn launch(kernel: &Kernel, packed: &emit::Packed, blocks: u64, threads: u32) -> Result<()> {
     let mut pointers = packed.pointers();
     let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
     let name = format!("gems_launch_{}", kernel.position);

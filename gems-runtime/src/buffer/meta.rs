@@ -2,6 +2,7 @@
 
 use crate::device::Device;
 use crate::dtype::DType;
+use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{Extent, Layout};
 use std::fmt;
 
@@ -14,6 +15,20 @@ pub struct Meta<D: Extent = usize> {
     pub device: Device,
     /// Shape, strides and offset, in elements.
     pub layout: Layout<D>,
+}
+
+impl Meta {
+    /// Bytes from the beginning of the memory to the end of the highest element.
+    ///
+    /// # Errors
+    /// `Shape` if there are more than the address space has.
+    pub(crate) fn bytes(&self) -> Result<usize> {
+        let elements = self.layout.span().map_or(0, |(_, high)| high.unsigned_abs() + 1);
+        elements.checked_mul(self.dtype.size()).ok_or_else(|| {
+            let message = format!("{elements} elements of {} overflow the address space", self.dtype);
+            Error::new(ErrorKind::Shape, message)
+        })
+    }
 }
 
 impl<A: Extent, B: Extent> PartialEq<Meta<B>> for Meta<A>

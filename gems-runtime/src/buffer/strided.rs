@@ -100,12 +100,13 @@ impl StridedBuffer {
         meta: &Meta,
         allocate: impl FnOnce(usize) -> Result<Storage>,
     ) -> Result<StridedBuffer> {
-        let elements = meta.layout.span().map_or(0, |(_, high)| high.unsigned_abs() + 1);
-        let bytes = elements.checked_mul(meta.dtype.size()).ok_or_else(|| {
-            let message = format!("{elements} elements of {} overflow the address space", meta.dtype);
-            Error::new(ErrorKind::Shape, message)
-        })?;
-        Ok(StridedBuffer { meta: meta.clone(), storage: allocate(bytes)? })
+        let storage = allocate(meta.bytes()?)?;
+        Ok(StridedBuffer { meta: meta.clone(), storage })
+    }
+
+    /// A buffer of memory that has [`Meta::bytes`] of its layout.
+    pub(crate) fn of_memory(meta: &Meta, storage: Storage) -> StridedBuffer {
+        StridedBuffer { meta: meta.clone(), storage }
     }
 
     /// A view of memory that came from elsewhere.

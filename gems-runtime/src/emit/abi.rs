@@ -3,6 +3,8 @@
 use crate::dtype::DType;
 use crate::plan::{Access, Class, IndexWidth, KernelSpec, LaunchArgs};
 use smallvec::SmallVec;
+use std::cell::Cell;
+use std::ffi::c_void;
 
 /// One parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +49,12 @@ pub(super) fn has_strides(access: Access) -> bool {
     !matches!(access, Access::Value | Access::Single)
 }
 
-/// Arguments of one launch as bytes, each at its natural alignment.
-#[derive(Clone, Debug, Default)]
+/// Arguments of launches as bytes, each at its natural alignment.
+#[derive(Debug, Default)]
 pub struct Packed {
-    /// The bytes of all arguments, in words so that they are aligned.
-    words: SmallVec<[u64; 64]>,
+    /// The bytes of all arguments, in words so that they are aligned; cells, so that the driver's pointers to them stay
+    /// good while addresses and numbers change from launch to launch.
+    words: Vec<Cell<u64>>,
     /// The word at which each argument begins.
     starts: SmallVec<[usize; 20]>,
 }
@@ -59,37 +62,38 @@ pub struct Packed {
 impl Packed {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.starts.push(self.words.len());
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.words.push(u64::from_le_bytes(word));
+        self.words.extend(bytes.chunks(8).map(|chunk| Cell::new(word(chunk))));
+    }
+
+    /// Replaces an argument of one word.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn set(&self, position: usize, word: u64) {
+        if let Some(place) = self.starts.get(position).and_then(|&start| self.words.get(start)) {
+            place.set(word);
         }
     }
 
-    /// Adds these arguments to one without any: cheaper than a clone, which goes element by element and is moved.
+    /// Replaces the first bytes of an argument, as many as it has words.
     #[cfg(feature = "cuda")]
-    pub(crate) fn copy_to(&self, empty: &mut Packed) {
-        empty.words.extend_from_slice(&self.words);
-        empty.starts.extend_from_slice(&self.starts);
-    }
-
-    /// Replaces the first bytes of an argument that was packed, as many as it has words.
-    pub fn set(&mut self, position: usize, bytes: &[u8]) {
+    pub(crate) fn set_bytes(&self, position: usize, bytes: &[u8]) {
         let start = self.starts.get(position).copied().unwrap_or(usize::MAX);
         let end = self.starts.get(position + 1).copied().unwrap_or(self.words.len());
-        let words = self.words.get_mut(start..end).unwrap_or_default();
-        for (word, chunk) in words.iter_mut().zip(bytes.chunks(8)) {
-            let mut raw = [0; 8];
-            raw[..chunk.len()].copy_from_slice(chunk);
-            *word = u64::from_le_bytes(raw);
-        }
+        let places = self.words.get(start..end).unwrap_or_default();
+        places.iter().zip(bytes.chunks(8)).for_each(|(place, chunk)| place.set(word(chunk)));
     }
 
-    /// The address of each argument, for `cuLaunchKernel`.
-    pub fn pointers(&mut self) -> SmallVec<[*mut std::ffi::c_void; 20]> {
-        let words = &mut self.words;
-        self.starts.iter().map(|&start| std::ptr::from_mut(&mut words[start]).cast()).collect()
+    /// The address of each argument, for `cuLaunchKernel`; good as long as nothing is pushed.
+    #[must_use]
+    pub fn pointers(&self) -> SmallVec<[*mut c_void; 20]> {
+        self.starts.iter().map(|&start| self.words[start].as_ptr().cast()).collect()
     }
+}
+
+/// Up to eight bytes as a word.
+fn word(bytes: &[u8]) -> u64 {
+    let mut raw = [0; 8];
+    raw[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(raw)
 }
 
 /// Packs the arguments of a launch.

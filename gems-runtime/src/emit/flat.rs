@@ -104,9 +104,10 @@ impl Transfer<'_> {
                 "load_whole",
                 format!("{held}[v] = math::load_whole<{memory_type}, {width}>({pointer} + i, policy);"),
             ),
-            (Direction::Load, false) => {
-                ("load_any", format!("{held}[v] = math::load_any<{memory_type}, {width}>({pointer} + i, policy);"))
-            }
+            (Direction::Load, false) => (
+                "load_any",
+                format!("{held}[v] = math::load_any<{memory_type}, {width}>({pointer} + i, policy);"),
+            ),
             (Direction::Store, true) => {
                 ("store_whole", format!("math::store_whole({pointer} + i, {held}[v]);"))
             }

@@ -1,6 +1,7 @@
 //! The CUDA back end: the plan's kernel, found or compiled, and one launch on the current stream.
 #![expect(unsafe_code, reason = "launches kernels on raw device memory")]
 
+use super::planned::value;
 use super::{Call, SumCall};
 use crate::buffer::{Storage, StridedBuffer};
 use crate::compile::{self, Arch, Binary, SingleFlight};
@@ -8,10 +9,13 @@ use crate::device::Device;
 use crate::device::cuda::{Context, Current, DeviceMemory, Function, Stream};
 use crate::emit::{self, Packed, Parameter};
 use crate::error::{Error, ErrorKind, Result};
+use crate::op::Operand;
 use crate::plan::policy::{self, Machine};
 use crate::plan::{KernelSpec, Plan, ReduceSpec};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use smallvec::SmallVec;
+use std::borrow::Borrow;
+use std::ffi::c_void;
 use std::ops::Range;
 
 /// Loaded kernels by device ordinal and spec.
@@ -27,12 +31,12 @@ pub(super) fn run(call: &Call<'_>, ordinal: u32) -> Result<()> {
     let spec = &call.plan.spec;
     let function = KERNELS.get_or_build(&(ordinal, spec.clone()), || load(ctx, spec))?;
     order(call, &stream)?;
-    let mut packed = call.pack();
-    let mut arguments = packed.pointers();
+    let packed = call.pack();
+    let arguments = packed.pointers();
     let (grid, block) = shape(call.plan);
     // SAFETY: the arguments are packed for this very spec; the plan keeps every access inside the operands, whose
     // memory goes back to the allocator in stream order behind this launch.
-    unsafe { function.launch(&stream, grid, block, 0, &mut arguments) }
+    unsafe { function.launch(&stream, grid, block, 0, &arguments) }
 }
 
 /// Orders the stream behind earlier uses of all operands.
@@ -58,6 +62,8 @@ pub(super) struct Launch {
     /// The default stream of the device.
     stream: &'static Stream,
     packed: Packed,
+    /// Pointers into `packed`, to which nothing is pushed any more.
+    arguments: SmallVec<[*mut c_void; 20]>,
     parameters: SmallVec<[Parameter; 12]>,
     grid: [u32; 3],
     block: [u32; 3],
@@ -78,34 +84,43 @@ impl Launch {
         );
         let (grid, block) = shape(plan);
         let parameters = emit::parameters(&plan.spec).collect();
-        Some(Launch { function, stream, packed, parameters, grid, block })
+        let arguments = packed.pointers();
+        Some(Launch { function, stream, packed, arguments, parameters, grid, block })
     }
 
     /// Memory for an output, without looking up the device.
     pub(super) fn allocate(&self, bytes: usize) -> Result<Storage> {
-        Ok(Storage::cuda(DeviceMemory::alloc(bytes, &Current::or(self.stream))?))
+        Ok(Storage::cuda(DeviceMemory::alloc_on(bytes, Current::or(self.stream))?))
     }
 
-    /// Launches with the addresses and numbers of a call of the same plan.
-    pub(super) fn run(&self, call: &Call<'_>) -> Result<()> {
+    /// Launches with the operands of a call of the same plan.
+    pub(super) fn run(
+        &self,
+        spec: &KernelSpec,
+        operands: &[Operand<'_, StridedBuffer>],
+        outputs: &[impl Borrow<StridedBuffer>],
+    ) -> Result<()> {
         let stream = Current::or(self.stream);
-        order(call, &stream)?;
-        let mut packed = Packed::default();
-        self.packed.copy_to(&mut packed);
         for (position, parameter) in self.parameters.iter().enumerate() {
             match *parameter {
-                Parameter::Value(i) => packed.set(position, &call.values[i]),
-                Parameter::Input(i) => {
-                    let address = call.inputs[i].map_or(0, StridedBuffer::address);
-                    packed.set(position, &address.to_le_bytes());
+                Parameter::Value(i) => {
+                    self.packed.set_bytes(position, &value(&operands[i], spec.inputs[i].lane)?);
                 }
-                Parameter::Output(i) => packed.set(position, &call.outputs[i].address().to_le_bytes()),
+                Parameter::Input(i) => {
+                    let Operand::Buffer(buffer) = operands[i] else { continue };
+                    memory(buffer.storage())?.before_read(&stream)?;
+                    self.packed.set(position, buffer.address());
+                }
+                Parameter::Output(i) => {
+                    let output = outputs[i].borrow();
+                    memory(output.storage())?.before_write(&stream)?;
+                    self.packed.set(position, output.address());
+                }
                 Parameter::Axes | Parameter::Lead | Parameter::Total => {}
             }
         }
-        let mut arguments = packed.pointers();
         // SAFETY: as in `run`; what is packed differs from the planned call in addresses and numbers only.
-        unsafe { self.function.launch(&stream, self.grid, self.block, 0, &mut arguments) }
+        unsafe { self.function.launch(&stream, self.grid, self.block, 0, &self.arguments) }
     }
 }
 
@@ -117,11 +132,11 @@ pub(super) fn launch_raw(call: &Call<'_>, times: usize) -> Result<()> {
     let ctx = Context::get(ordinal)?;
     let spec = &call.plan.spec;
     let function = KERNELS.get_or_build(&(ordinal, spec.clone()), || load(ctx, spec))?;
-    let mut packed = call.pack();
-    let mut arguments = packed.pointers();
+    let packed = call.pack();
+    let arguments = packed.pointers();
     let (grid, block) = shape(call.plan);
     // SAFETY: as in `run`.
-    unsafe { function.launch_times(ctx.default_stream()?, grid, block, 0, &mut arguments, times) }
+    unsafe { function.launch_times(ctx.default_stream()?, grid, block, 0, &arguments, times) }
 }
 
 /// What planning needs to know of a device.
@@ -179,7 +194,7 @@ fn memory(storage: &Storage) -> Result<&DeviceMemory> {
 /// Memory of unspecified content.
 pub(super) fn allocate(ordinal: u32, bytes: usize) -> Result<Storage> {
     let ctx = Context::get(ordinal)?;
-    Ok(Storage::cuda(DeviceMemory::alloc(bytes, &*ctx.current_stream()?)?))
+    Ok(Storage::cuda(DeviceMemory::alloc_on(bytes, ctx.current_stream()?)?))
 }
 
 /// Copies host bytes into device memory, from byte `at` on, and waits.
@@ -227,10 +242,10 @@ pub(super) fn sum(call: &SumCall<'_>, ordinal: u32) -> Result<()> {
     })?;
     memory(call.from.storage())?.before_read(&stream)?;
     memory(call.to.storage())?.before_write(&stream)?;
-    let mut packed = emit::pack_sum(call.plan, call.from.address(), call.to.address());
-    let mut arguments = packed.pointers();
+    let packed = emit::pack_sum(call.plan, call.from.address(), call.to.address());
+    let arguments = packed.pointers();
     let blocks = u32::try_from(call.plan.blocks()).unwrap_or(u32::MAX);
     // SAFETY: the arguments are packed for this very spec; the plan keeps every access inside the operands, whose
     // memory goes back to the allocator in stream order behind this launch.
-    unsafe { function.launch(&stream, [blocks, 1, 1], [spec.threads, 1, 1], 0, &mut arguments) }
+    unsafe { function.launch(&stream, [blocks, 1, 1], [spec.threads, 1, 1], 0, &arguments) }
 }

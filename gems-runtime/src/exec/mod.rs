@@ -22,7 +22,7 @@ pub(crate) use partial::call_some;
 pub use prepared::Prepared;
 pub use reduce::{BackEnds, SumBackEnd, SumCall, sum_to, sum_to_on};
 pub(crate) use reduce::{plan_sum, sum_into};
-pub(crate) use replay::{Place, Replay, Step, Work, describe_replay, replay};
+pub(crate) use replay::{Place, Replay, Results, Step, Work, describe_replay, replay};
 pub(crate) use table::Key;
 pub(crate) use transfer::{allocate, read, to_device, write, write_bytes, zero};
 

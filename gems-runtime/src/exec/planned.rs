@@ -3,10 +3,12 @@
 use super::{Call, ValueBytes, host_value};
 use crate::buffer::{Buffer, Meta, StridedBuffer};
 use crate::device::Device;
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::op::Operand;
 use crate::plan::{Access, Plan};
 use smallvec::SmallVec;
+use std::borrow::Borrow;
 
 /// A plan and what its back end made of it.
 #[derive(Debug)]
@@ -14,6 +16,29 @@ pub(crate) struct Planned {
     plan: Plan,
     device: Device,
     runner: Runner,
+}
+
+/// A buffer that each call makes anew.
+#[derive(Debug)]
+pub(super) struct Fresh {
+    meta: Meta,
+    bytes: usize,
+}
+
+impl Fresh {
+    pub(super) fn new(meta: Meta) -> Result<Fresh> {
+        let bytes = meta.bytes()?;
+        Ok(Fresh { meta, bytes })
+    }
+
+    pub(super) const fn device(&self) -> Device {
+        self.meta.device
+    }
+
+    /// The buffer, on whichever device it is.
+    pub(super) fn allocate(&self) -> Result<StridedBuffer> {
+        Ok(StridedBuffer::of_memory(&self.meta, super::allocate(self.meta.device, self.bytes)?))
+    }
 }
 
 #[derive(Debug)]
@@ -40,12 +65,12 @@ impl Planned {
         self.device
     }
 
-    /// Memory for an output.
-    pub(super) fn allocate(&self, meta: &Meta) -> Result<StridedBuffer> {
+    /// A new output on the kernel's device.
+    pub(super) fn allocate(&self, fresh: &Fresh) -> Result<StridedBuffer> {
         match &self.runner {
-            Runner::Cpu(_) => StridedBuffer::allocate(meta),
+            Runner::Cpu(_) => fresh.allocate(),
             #[cfg(feature = "cuda")]
-            Runner::Cuda(launch) => StridedBuffer::allocate_by(meta, |bytes| launch.allocate(bytes)),
+            Runner::Cuda(launch) => Ok(StridedBuffer::of_memory(&fresh.meta, launch.allocate(fresh.bytes)?)),
         }
     }
 
@@ -53,26 +78,33 @@ impl Planned {
     pub(super) fn run(
         &self,
         operands: &[Operand<'_, StridedBuffer>],
-        outputs: &[&StridedBuffer],
+        outputs: &[impl Borrow<StridedBuffer>],
     ) -> Result<()> {
+        let body = match &self.runner {
+            Runner::Cpu(body) => body,
+            #[cfg(feature = "cuda")]
+            Runner::Cuda(launch) => return launch.run(&self.plan.spec, operands, outputs),
+        };
         let mut values: SmallVec<[ValueBytes; 8]> = SmallVec::new();
         let mut inputs: SmallVec<[Option<&StridedBuffer>; 8]> = SmallVec::new();
         for (operand, input) in operands.iter().zip(&self.plan.spec.inputs) {
             let (value, buffer) = match operand {
-                Operand::Buffer(buffer) if input.access == Access::Value => {
-                    (host_value(buffer, [buffer.meta().dtype, input.lane, input.lane])?, None)
-                }
-                Operand::Buffer(buffer) => ([0; 16], Some(*buffer)),
-                Operand::Scalar(number) => (number.store(input.lane), None),
+                Operand::Buffer(buffer) if input.access != Access::Value => ([0; 16], Some(*buffer)),
+                _ => (value(operand, input.lane)?, None),
             };
             values.push(value);
             inputs.push(buffer);
         }
-        let call = Call { plan: &self.plan, values: &values, inputs: &inputs, outputs };
-        match &self.runner {
-            Runner::Cpu(body) => super::cpu::run_loop(&call, body),
-            #[cfg(feature = "cuda")]
-            Runner::Cuda(launch) => launch.run(&call),
-        }
+        let outputs: SmallVec<[&StridedBuffer; 4]> = outputs.iter().map(Borrow::borrow).collect();
+        let call = Call { plan: &self.plan, values: &values, inputs: &inputs, outputs: &outputs };
+        super::cpu::run_loop(&call, body)
+    }
+}
+
+/// An operand that is passed by value.
+pub(super) fn value(operand: &Operand<'_, StridedBuffer>, lane: DType) -> Result<ValueBytes> {
+    match operand {
+        Operand::Buffer(buffer) => host_value(buffer, [buffer.meta().dtype, lane, lane]),
+        Operand::Scalar(number) => Ok(number.store(lane)),
     }
 }

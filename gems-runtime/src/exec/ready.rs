@@ -6,9 +6,9 @@
 //! wholly, host values) goes the long way, and so does the first call of each kind.
 //! Decides nothing that the planner did not decide.
 
-use super::planned::Planned;
+use super::planned::{Fresh, Planned};
 use super::table::{Key, Table};
-use crate::buffer::{Buffer, Meta, StridedBuffer};
+use crate::buffer::{Buffer, StridedBuffer};
 use crate::dtype::{DType, Scalar};
 use crate::error::Result;
 use crate::layout::Layout;
@@ -61,7 +61,7 @@ pub(super) fn describe(
 #[derive(Debug)]
 pub(super) struct Ready {
     planned: Planned,
-    outputs: SmallVec<[Meta; 2]>,
+    outputs: SmallVec<[Fresh; 2]>,
     /// Bytes from the address of each operand to its lowest byte and behind its highest: inputs, then outputs.
     spans: Box<[(i64, i64)]>,
 }
@@ -89,7 +89,10 @@ impl Ready {
         let spans = inputs.chain(written).collect();
         Some(Ready {
             planned: Planned::new(plan, device)?,
-            outputs: outputs.iter().map(|output| output.meta().clone()).collect(),
+            outputs: outputs
+                .iter()
+                .map(|output| Fresh::new(output.meta().clone()).ok())
+                .collect::<Option<_>>()?,
             spans,
         })
     }
@@ -152,14 +155,11 @@ pub(super) fn call<const N: usize>(
     operands: &[Operand<'_, StridedBuffer>],
 ) -> Option<Result<SmallVec<[StridedBuffer; N]>>> {
     with(key, |ready| {
-        let mut outputs = SmallVec::new();
-        for meta in &ready.outputs {
-            outputs.push(ready.planned.allocate(meta)?);
+        let mut outputs: SmallVec<[StridedBuffer; N]> = SmallVec::new();
+        for fresh in &ready.outputs {
+            outputs.push(ready.planned.allocate(fresh)?);
         }
-        {
-            let outputs: SmallVec<[&StridedBuffer; N]> = outputs.iter().collect();
-            ready.planned.run(operands, &outputs)?;
-        }
+        ready.planned.run(operands, &outputs)?;
         Ok(outputs)
     })
 }

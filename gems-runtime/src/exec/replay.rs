@@ -4,7 +4,7 @@
 //! lock, plans nothing and allocates nothing but the memory of results; each kernel costs its launch.
 //! Decides nothing: kernels, their order and their operands come from the run that was planned.
 
-use super::planned::Planned;
+use super::planned::{Fresh, Planned};
 use super::ready::span;
 use super::reduce::{self, SumCall};
 use super::table::{Key, Table};
@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 #[derive(Debug)]
 pub(crate) struct Replay {
     /// What is allocated: intermediates and results.
-    made: Vec<Meta>,
+    made: Vec<Fresh>,
     steps: Vec<Step>,
     results: Vec<Returned>,
     /// The inputs that are written.
@@ -28,6 +28,9 @@ pub(crate) struct Replay {
     /// Bytes from the address of each input to its lowest byte and behind its highest.
     spans: SmallVec<[(i64, i64); 8]>,
 }
+
+/// Buffers that a function returns; filled in place, since they are too long to be moved about.
+pub(crate) type Results = SmallVec<[StridedBuffer; 4]>;
 
 /// A result.
 #[derive(Debug)]
@@ -78,10 +81,10 @@ pub(crate) fn describe_replay(
     key.fits()
 }
 
-/// Runs a function if it ran before on inputs of this kind; `None` if it did not, or if memory is shared in a way that
+/// Runs a function and adds its results, if it ran before on inputs of this kind; `None` if it did not, or if memory is shared in a way that
 /// the replay knows nothing of.
-pub(crate) fn replay(key: &Key, inputs: &[&StridedBuffer]) -> Option<Result<SmallVec<[StridedBuffer; 4]>>> {
-    TABLE.with(|table| table.with(key, |replay| replay.fits(inputs).then(|| replay.run(inputs))))?
+pub(crate) fn replay(key: &Key, inputs: &[&StridedBuffer], results: &mut Results) -> Option<Result<()>> {
+    TABLE.with(|table| table.with(key, |replay| replay.fits(inputs).then(|| replay.run(inputs, results))))?
 }
 
 impl Replay {
@@ -91,7 +94,7 @@ impl Replay {
         made: Vec<Meta>,
         steps: Vec<Step>,
         results: Vec<Place>,
-    ) -> Replay {
+    ) -> Result<Replay> {
         let made_in = |place: &Place| match place {
             Place::Made(memory, _) => Some(*memory),
             Place::Input(..) | Place::Number(_) => None,
@@ -106,7 +109,8 @@ impl Replay {
         }
         returned.reverse();
         let spans = inputs.iter().map(|input| span(&input.meta().layout, input.dtype())).collect();
-        Replay { made, steps, results: returned, written, spans }
+        let made = made.into_iter().map(Fresh::new).collect::<Result<_>>()?;
+        Ok(Replay { made, steps, results: returned, written, spans })
     }
 
     /// Keeps the replay for the next call of its kind.
@@ -126,30 +130,32 @@ impl Replay {
             .all(|&input| (0..inputs.len()).all(|other| other == input || apart(range(input), range(other))))
     }
 
-    fn run(&self, inputs: &[&StridedBuffer]) -> Result<SmallVec<[StridedBuffer; 4]>> {
+    fn run(&self, inputs: &[&StridedBuffer], results: &mut Results) -> Result<()> {
         let mut made: SmallVec<[Option<StridedBuffer>; 4]> = SmallVec::new();
-        for meta in &self.made {
-            made.push(Some(self.allocate(meta)?));
+        for fresh in &self.made {
+            made.push(Some(self.allocate(fresh)?));
         }
         let memories = Memories { inputs, made: &made };
         self.steps.iter().try_for_each(|step| step.run(memories))?;
-        let mut results = SmallVec::new();
         for Returned { place, moves } in &self.results {
-            results.extend(match *place {
+            let result = match *place {
                 Place::Made(memory, _) if *moves => made[memory].take(),
                 _ => Memories { inputs, made: &made }.view(place),
-            });
+            };
+            if let Some(result) = result {
+                results.push(result);
+            }
         }
-        Ok(results)
+        Ok(())
     }
 
     /// Memory on the device of a kernel, without looking up the device.
-    fn allocate(&self, meta: &Meta) -> Result<StridedBuffer> {
+    fn allocate(&self, fresh: &Fresh) -> Result<StridedBuffer> {
         let kernel = self.steps.iter().find_map(|step| match &step.work {
-            Work::Kernel(planned) if planned.device() == meta.device => Some(&**planned),
+            Work::Kernel(planned) if planned.device() == fresh.device() => Some(&**planned),
             _ => None,
         });
-        kernel.map_or_else(|| StridedBuffer::allocate(meta), |planned| planned.allocate(meta))
+        kernel.map_or_else(|| fresh.allocate(), |planned| planned.allocate(fresh))
     }
 }
 
@@ -187,22 +193,30 @@ impl Place {
 
 impl Step {
     fn run(&self, memories: Memories<'_>) -> Result<()> {
-        // Only parts need handles of their own.
+        // Only parts need handles of their own. Pushes, since collecting costs more than all else here.
         let places = || self.inputs.iter().chain(&self.outputs);
-        let parts: SmallVec<[StridedBuffer; 4]> =
-            places().filter(|place| place.is_part()).filter_map(|place| memories.view(place)).collect();
+        let mut parts: SmallVec<[StridedBuffer; 4]> = SmallVec::new();
+        for part in places().filter(|place| place.is_part()) {
+            if let Some(part) = memories.view(part) {
+                parts.push(part);
+            }
+        }
         let mut parts = parts.iter();
         let mut buffer = |place: &Place| if place.is_part() { parts.next() } else { memories.whole(place) };
-        let operands: SmallVec<[Operand<'_, StridedBuffer>; 8]> = self
-            .inputs
-            .iter()
-            .map(|place| match (place, buffer(place)) {
+        let mut operands: SmallVec<[Operand<'_, StridedBuffer>; 8]> = SmallVec::new();
+        for place in &self.inputs {
+            operands.push(match (place, buffer(place)) {
                 (_, Some(buffer)) => Operand::Buffer(buffer),
                 (Place::Number(number), None) => Operand::Scalar(*number),
                 (Place::Input(..) | Place::Made(..), None) => Operand::Scalar(Scalar::I64(0)),
-            })
-            .collect();
-        let outputs: SmallVec<[&StridedBuffer; 4]> = self.outputs.iter().filter_map(buffer).collect();
+            });
+        }
+        let mut outputs: SmallVec<[&StridedBuffer; 4]> = SmallVec::new();
+        for place in &self.outputs {
+            if let Some(output) = buffer(place) {
+                outputs.push(output);
+            }
+        }
         match (&self.work, operands.as_slice(), outputs.as_slice()) {
             (Work::Kernel(planned), operands, outputs) => planned.run(operands, outputs),
             (Work::Sum(plan), [Operand::Buffer(from)], [to]) => reduce::launch(&SumCall { plan, from, to }),

@@ -5,26 +5,36 @@
 
 use crate::buffer::{Buffer, Meta, StridedBuffer};
 use crate::device::Device;
-use smallvec::SmallVec;
 use std::cell::RefCell;
 
 /// Entries of a table; a power of two. A program has few kinds of calls at a time.
 const SLOTS: usize = 1024;
-/// Words that a key holds without a heap allocation: a call of six operands of rank four has 60. Longer keys are used by
-/// nobody.
+/// Most words of a key: a call of six operands of rank four has 60. Longer keys are used by nobody.
 const WORDS: usize = 64;
 
 /// What tells kinds of calls apart: made empty and filled in place, since it is too long to be moved about.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Key {
-    words: SmallVec<[u64; WORDS]>,
+    words: [u64; WORDS],
+    /// Words that were pushed, also those for which there was no room.
+    length: usize,
     hash: u64,
+}
+
+impl Default for Key {
+    fn default() -> Key {
+        Key { words: [0; WORDS], length: 0, hash: 0 }
+    }
 }
 
 impl Key {
     /// Whether it is short enough to be used.
     pub(super) fn fits(&self) -> bool {
-        !self.words.spilled()
+        self.length <= WORDS
+    }
+
+    fn words(&self) -> &[u64] {
+        self.words.get(..self.length).unwrap_or_default()
     }
 
     /// Dtype, device, layout up to the offset, and alignment.
@@ -43,7 +53,10 @@ impl Key {
     }
 
     pub(super) fn push(&mut self, word: u64) {
-        self.words.push(word);
+        if let Some(place) = self.words.get_mut(self.length) {
+            *place = word;
+        }
+        self.length += 1;
         self.hash = (self.hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
     }
 
@@ -71,7 +84,7 @@ impl<T> Table<T> {
     pub(super) fn with<R>(&self, key: &Key, f: impl FnOnce(&T) -> R) -> Option<R> {
         let table = self.0.try_borrow().ok()?;
         let entry = table.get(key.slot())?.as_ref()?;
-        (*entry.key == *key.words).then(|| f(&entry.thing))
+        (*entry.key == *key.words()).then(|| f(&entry.thing))
     }
 
     /// Keeps a thing for the next call of its kind.
@@ -82,7 +95,7 @@ impl<T> Table<T> {
             table.resize_with(SLOTS, || None);
         }
         if let Some(slot) = table.get_mut(key.slot()) {
-            *slot = Some(Box::new(Entry { key: key.words.as_slice().into(), thing }));
+            *slot = Some(Box::new(Entry { key: key.words().into(), thing }));
         }
     }
 }

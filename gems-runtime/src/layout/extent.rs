@@ -6,6 +6,7 @@
 //!
 //! **Invariant:** the traits do not include `PartialEq`, so generic code cannot compare without asking.
 
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -102,10 +103,20 @@ pub trait Extent: Quantity + From<usize> {
 
     /// The offset seen, for checks and texts.
     fn seen_offset(offset: &Self::Offset) -> isize;
+
+    /// A copy of these sizes; plain ones are copied as bytes, which is cheaper than one by one.
+    fn copy_of(sizes: &[Self]) -> SmallVec<[Self; 6]> {
+        sizes.iter().cloned().collect()
+    }
 }
 
 /// A signed distance between elements.
 pub trait Stride: Quantity + From<isize> {
+    /// A copy of these distances, as of sizes.
+    fn copy_of(strides: &[Self]) -> SmallVec<[Self; 6]> {
+        strides.iter().cloned().collect()
+    }
+
     /// Whether it is below 0.
     fn is_negative(&self) -> bool;
 
@@ -159,6 +170,11 @@ plain_quantity!(isize);
 impl Extent for usize {
     type Stride = isize;
     type Offset = isize;
+
+    #[inline]
+    fn copy_of(sizes: &[usize]) -> SmallVec<[usize; 6]> {
+        SmallVec::from_slice(sizes)
+    }
 
     #[inline]
     fn times(&self, other: &usize) -> usize {
@@ -222,6 +238,11 @@ impl Extent for usize {
 }
 
 impl Stride for isize {
+    #[inline]
+    fn copy_of(strides: &[isize]) -> SmallVec<[isize; 6]> {
+        SmallVec::from_slice(strides)
+    }
+
     #[inline]
     fn is_negative(&self) -> bool {
         *self < 0

@@ -52,11 +52,18 @@ pub type Strides = SmallVec<[isize; 6]>;
 /// assert!(columns.reshape(&[24]).is_err());
 /// # Ok::<(), gems_runtime::error::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Layout<D: Extent = usize> {
     shape: SmallVec<[D; 6]>,
     strides: SmallVec<[D::Stride; 6]>,
     offset: D::Offset,
+}
+
+impl<D: Extent> Clone for Layout<D> {
+    fn clone(&self) -> Self {
+        let (shape, strides) = (D::copy_of(&self.shape), D::Stride::copy_of(&self.strides));
+        Layout { shape, strides, offset: self.offset.clone() }
+    }
 }
 
 impl Layout {

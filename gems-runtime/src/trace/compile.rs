@@ -2,6 +2,7 @@
 
 use crate::buffer::{StridedBuffer, SymbolicBuffer};
 use crate::error::{Error, ErrorKind, Result};
+use crate::exec::Results;
 use crate::trace::forms::Forms;
 use crate::trace::{Form, Fusion, Graph, Options, Returned, Rounding, Values, form, loaded, run};
 use std::fmt;
@@ -74,8 +75,10 @@ where
     /// # Errors
     /// The function's own; a returned buffer that does not come from the inputs; a device that fails.
     pub fn call(&self, inputs: [&StridedBuffer; N]) -> Result<R::Real> {
-        if let Some(results) = self.forms.again(&inputs) {
-            return R::rebuild(results?.into_iter());
+        let mut results = Results::new();
+        if let Some(done) = self.forms.again(&inputs, &mut results) {
+            done?;
+            return R::rebuild(results.drain(..));
         }
         let (form, values) = self.form(&inputs)?;
         if run::inputs_are_entangled(&form.graph, &inputs) {

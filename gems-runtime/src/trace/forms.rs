@@ -2,9 +2,8 @@
 
 use crate::buffer::StridedBuffer;
 use crate::error::{Error, ErrorKind, Result};
-use crate::exec;
+use crate::exec::{self, Results};
 use crate::trace::{Form, Stats, Values};
-use smallvec::SmallVec;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -27,9 +26,6 @@ pub(super) trait Bind {
 #[derive(Debug)]
 pub(super) struct Calls(u64);
 
-/// Buffers that a call returns.
-pub(super) type Results = SmallVec<[StridedBuffer; 4]>;
-
 impl<T> Default for Forms<T> {
     fn default() -> Self {
         let (traces, hits) = Default::default();
@@ -46,9 +42,14 @@ impl Default for Calls {
 
 impl Calls {
     /// Runs a call again whose layouts this thread has seen before; `sizes` are those that the layouts do not tell.
-    pub(super) fn again(&self, sizes: &[isize], inputs: &[&StridedBuffer]) -> Option<Result<Results>> {
+    pub(super) fn again(
+        &self,
+        sizes: &[isize],
+        inputs: &[&StridedBuffer],
+        results: &mut Results,
+    ) -> Option<Result<()>> {
         let mut key = exec::Key::default();
-        exec::describe_replay(&mut key, self.0, sizes, inputs).then(|| exec::replay(&key, inputs))?
+        exec::describe_replay(&mut key, self.0, sizes, inputs).then(|| exec::replay(&key, inputs, results))?
     }
 
     /// Runs a form, and keeps what was planned for calls of the same layouts and `sizes`.
@@ -114,10 +115,10 @@ impl<T: Bind> Forms<T> {
 
 impl Forms<Form> {
     /// Runs a call again whose layouts this thread has seen before.
-    pub(super) fn again(&self, inputs: &[&StridedBuffer]) -> Option<Result<Results>> {
-        let results = self.calls.again(&[], inputs);
-        self.hits.fetch_add(u64::from(results.is_some()), Ordering::Relaxed);
-        results
+    pub(super) fn again(&self, inputs: &[&StridedBuffer], results: &mut Results) -> Option<Result<()>> {
+        let done = self.calls.again(&[], inputs, results);
+        self.hits.fetch_add(u64::from(done.is_some()), Ordering::Relaxed);
+        done
     }
 
     /// Runs a form for the first time on inputs of these layouts.
@@ -131,8 +132,9 @@ impl Forms<Form> {
         inputs: &[&StridedBuffer],
         trace: impl FnOnce() -> Result<Form>,
     ) -> Result<Results> {
-        if let Some(results) = self.again(inputs) {
-            return results;
+        let mut results = Results::new();
+        if let Some(done) = self.again(inputs, &mut results) {
+            return done.map(|()| results);
         }
         let (form, values) = self.get(inputs, trace)?;
         self.first(&form, &values, inputs)

@@ -11,6 +11,7 @@ use crate::compile;
 #[cfg(feature = "cuda")]
 use crate::compile::Compiler;
 use crate::error::{Error, ErrorKind, Result};
+use crate::exec::Results;
 use crate::op::OpDef;
 use crate::trace::{Form, Graph, Options};
 use std::path::Path;
@@ -60,8 +61,9 @@ impl Loaded {
     /// # Errors
     /// `Guard` if the inputs have none of the forms that were saved; a device that fails.
     pub fn call(&self, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
-        if let Some(results) = self.forms.again(inputs) {
-            return results.map(|results| results.into_vec());
+        let mut results = Results::new();
+        if let Some(done) = self.forms.again(inputs, &mut results) {
+            return done.map(|()| results.into_vec());
         }
         let Some((form, values)) = self.forms.find(inputs) else {
             let given: Vec<String> = inputs.iter().map(|input| format!("{:?}", input.meta())).collect();

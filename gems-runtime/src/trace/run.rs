@@ -153,7 +153,7 @@ impl<'a> Memories<'a> {
             |&input: &usize| graph.nodes.iter().flat_map(Op::writes).any(|view| view.memory == input);
         let written = (0..self.inputs.len()).filter(is_written).collect();
         let made = self.results.iter().flatten().map(|result| result.meta().clone()).collect();
-        Ok(Replay::new(self.inputs, written, made, steps, results))
+        Replay::new(self.inputs, written, made, steps, results)
     }
 
     fn result(&mut self, memory: MemoryId) -> Result<&StridedBuffer> {

@@ -3,12 +3,13 @@
 //! The forward pass computes the results and stores what was chosen; the backward pass starts from that, the inputs and
 //! results it needs, and the gradients of the results. Both are cut from one graph.
 
-use super::forms::{Bind, Calls, Results};
+use super::forms::{Bind, Calls};
 use super::graph::{ArgValue, Graph, Memory, MemoryId, NodeId, Origin, View};
 use super::run;
 use super::saving::{self, Choice, Saving};
 use crate::buffer::{Buffer, Meta, StridedBuffer};
 use crate::error::{Error, ErrorKind, Result};
+use crate::exec::Results;
 use crate::op::builtin::gradient_copy;
 use crate::trace::{Dim, Form, Options, Values};
 use std::collections::BTreeMap;
@@ -80,9 +81,12 @@ impl Saved {
         let Split { backward, backward_calls: calls, .. } = &*self.split;
         // What the backward pass reads need not tell all sizes of what it gives.
         let sizes = self.values.all();
-        let again = calls.again(sizes, &inputs);
-        let results = again.unwrap_or_else(|| calls.first(backward, &self.values, sizes, &inputs));
-        results.map(Results::into_vec)
+        let mut results = Results::new();
+        match calls.again(sizes, &inputs, &mut results) {
+            Some(done) => done?,
+            None => results = calls.first(backward, &self.values, sizes, &inputs)?,
+        }
+        Ok(results.into_vec())
     }
 
     /// A gradient in the layout for which the backward pass was traced.
@@ -166,9 +170,12 @@ impl Split {
         values: Values,
         inputs: &[&StridedBuffer],
     ) -> Result<(Vec<StridedBuffer>, Saved)> {
-        let again = self.forward_calls.again(&[], inputs);
-        let results = again.unwrap_or_else(|| self.forward_calls.first(&self.forward, &values, &[], inputs));
-        let mut results = results?.into_vec();
+        let mut results = Results::new();
+        match self.forward_calls.again(&[], inputs, &mut results) {
+            Some(done) => done?,
+            None => results = self.forward_calls.first(&self.forward, &values, &[], inputs)?,
+        }
+        let mut results = results.into_vec();
         let buffer = |source: &Source| match *source {
             Source::Input(i) => inputs[i].clone(),
             Source::Result(i) => results[i].clone(),

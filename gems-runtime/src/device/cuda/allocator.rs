@@ -31,24 +31,51 @@ pub(super) struct Block {
     capture: Option<Arc<CapturePool>>,
 }
 
-/// Addresses of free blocks by size class.
+/// Free blocks by size class.
 #[derive(Debug, Default)]
-pub(super) struct FreeLists(BTreeMap<usize, Vec<u64>>);
+pub(super) struct FreeLists {
+    /// Size class and address of the block that came last: the one that a loop asks for next.
+    last: Option<(usize, u64)>,
+    lists: BTreeMap<usize, Vec<u64>>,
+}
 
 impl FreeLists {
     fn push(&mut self, bytes: usize, address: u64) {
-        self.0.entry(bytes).or_default().push(address);
+        if let Some((bytes, address)) = self.last.replace((bytes, address)) {
+            self.lists.entry(bytes).or_default().push(address);
+        }
     }
 
     fn pop(&mut self, bytes: usize) -> Option<u64> {
-        self.0.get_mut(&bytes)?.pop()
+        match self.last.take_if(|(class, _)| *class == bytes) {
+            Some((_, address)) => Some(address),
+            None => self.lists.get_mut(&bytes)?.pop(),
+        }
     }
 
     fn drain(&mut self) -> impl Iterator<Item = (usize, u64)> + use<> {
-        let lists = std::mem::take(&mut self.0);
-        lists
+        let FreeLists { last, lists } = std::mem::take(self);
+        let listed = lists
             .into_iter()
-            .flat_map(|(bytes, addresses)| addresses.into_iter().map(move |address| (bytes, address)))
+            .flat_map(|(bytes, addresses)| addresses.into_iter().map(move |address| (bytes, address)));
+        listed.chain(last)
+    }
+}
+
+/// The memory that calls a stream home.
+#[derive(Debug, Default)]
+pub(super) struct HomeMemory {
+    free: FreeLists,
+    /// Bytes in live buffers.
+    used_bytes: usize,
+    /// Allocations so far.
+    allocations: u64,
+}
+
+impl HomeMemory {
+    fn allocated(&mut self, bytes: usize) {
+        self.used_bytes += bytes;
+        self.allocations += 1;
     }
 }
 
@@ -83,8 +110,8 @@ pub(super) struct Allocator {
     orphans: Mutex<BTreeMap<usize, Vec<Orphan>>>,
     captures: Mutex<Vec<Weak<CapturePool>>>,
     reserved_bytes: AtomicUsize,
-    used_bytes: AtomicUsize,
-    allocations: AtomicU64,
+    /// Allocations on streams that have ended.
+    ended_allocations: AtomicU64,
     driver_allocations: AtomicU64,
 }
 
@@ -111,12 +138,18 @@ fn size_class(bytes: usize) -> Option<usize> {
 
 impl Allocator {
     pub(super) fn stats(&self) -> MemoryStats {
-        MemoryStats {
+        let mut stats = MemoryStats {
             reserved_bytes: self.reserved_bytes.load(Ordering::Relaxed),
-            used_bytes: self.used_bytes.load(Ordering::Relaxed),
-            allocations: self.allocations.load(Ordering::Relaxed),
+            used_bytes: 0,
+            allocations: self.ended_allocations.load(Ordering::Relaxed),
             driver_allocations: self.driver_allocations.load(Ordering::Relaxed),
+        };
+        for stream in self.live_streams() {
+            let home = lock(&stream.memory);
+            stats.used_bytes += home.used_bytes;
+            stats.allocations += home.allocations;
         }
+        stats
     }
 
     /// Notes a stream, so that `trim` finds its free blocks.
@@ -126,22 +159,36 @@ impl Allocator {
         streams.push(Arc::downgrade(stream));
     }
 
+    /// A handle of each stream that has not ended, for use without the list's lock.
+    fn live_streams(&self) -> Vec<Arc<Inner>> {
+        lock(&self.streams).iter().filter_map(Weak::upgrade).collect()
+    }
+
     /// A block of at least so many bytes, to be used first on `stream`.
     pub(super) fn alloc(&self, bytes: usize, stream: &Stream) -> Result<Block> {
         let ctx = stream.context();
         let class = size_class(bytes).ok_or_else(|| out_of_memory(ctx, bytes))?;
-        let block = match stream.capture()? {
-            None => self.alloc_eagerly(class, bytes, stream)?,
+        let capture = stream.capture()?;
+        let home = &stream.inner().memory;
+        if capture.is_none() {
+            let mut home = lock(home);
+            if let Some(address) = home.free.pop(class) {
+                home.allocated(class);
+                return Ok(Block { address, bytes: class, capture: None });
+            }
+        }
+        let block = match capture {
+            None => self.alloc_elsewhere(class, bytes, stream)?,
             Some(capture) => self.alloc_captured(class, bytes, stream, capture)?,
         };
-        self.allocations.fetch_add(1, Ordering::Relaxed);
-        self.used_bytes.fetch_add(class, Ordering::Relaxed);
+        lock(home).allocated(class);
         Ok(block)
     }
 
     /// Takes a block back; all its uses are behind those queued on `home` so far.
     pub(super) fn free(&self, block: Block, home: &Stream) {
-        self.used_bytes.fetch_sub(block.bytes, Ordering::Relaxed);
+        let mut memory = lock(&home.inner().memory);
+        memory.used_bytes -= block.bytes;
         if let Some(pool) = &block.capture {
             let mut state = lock(&pool.state);
             if !state.graph_is_gone {
@@ -149,12 +196,17 @@ impl Allocator {
                 return;
             }
         }
-        lock(&home.inner().free).push(block.bytes, block.address);
+        memory.free.push(block.bytes, block.address);
     }
 
     /// Takes over the free blocks of a stream that ends.
     pub(super) fn retire(&self, stream: &Inner) {
-        let mut blocks = lock(&stream.free).drain().peekable();
+        let (allocations, blocks) = {
+            let mut memory = lock(&stream.memory);
+            (memory.allocations, memory.free.drain())
+        };
+        self.ended_allocations.fetch_add(allocations, Ordering::Relaxed);
+        let mut blocks = blocks.peekable();
         if blocks.peek().is_none() {
             return;
         }
@@ -179,14 +231,13 @@ impl Allocator {
 
     /// Gives back to the driver what no live buffer holds; returns the bytes.
     pub(super) fn trim(&self, ctx: &'static Context) -> Result<usize> {
-        let streams: Vec<_> = lock(&self.streams).iter().filter_map(Weak::upgrade).collect();
         let mut released = 0;
-        for stream in streams {
+        for stream in self.live_streams() {
             if stream.capture()?.is_some() {
                 continue;
             }
             // Taken first and waited for then: what is freed meanwhile goes to the emptied lists.
-            let blocks: Vec<_> = lock(&stream.free).drain().collect();
+            let blocks: Vec<_> = lock(&stream.memory).free.drain().collect();
             if blocks.is_empty() {
                 continue;
             }
@@ -195,8 +246,8 @@ impl Allocator {
                 (functions.stream_synchronize)(stream.raw)
             });
             if let Err(error) = waited {
-                let mut free = lock(&stream.free);
-                blocks.into_iter().for_each(|(bytes, address)| free.push(bytes, address));
+                let mut memory = lock(&stream.memory);
+                blocks.into_iter().for_each(|(bytes, address)| memory.free.push(bytes, address));
                 return Err(error);
             }
             released += self.release(ctx, blocks)?;
@@ -213,11 +264,9 @@ impl Allocator {
         Ok(released)
     }
 
-    fn alloc_eagerly(&self, class: usize, bytes: usize, stream: &Stream) -> Result<Block> {
+    /// A block that has no home, or a new one.
+    fn alloc_elsewhere(&self, class: usize, bytes: usize, stream: &Stream) -> Result<Block> {
         let block = |address| Block { address, bytes: class, capture: None };
-        if let Some(address) = lock(&stream.inner().free).pop(class) {
-            return Ok(block(address));
-        }
         let orphan = lock(&self.orphans).get_mut(&class).and_then(Vec::pop);
         if let Some(orphan) = orphan {
             if let Some(event) = &orphan.last_use {

@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::allocator::Block;
 use super::context::Context;
-use super::stream::Stream;
+use super::stream::{Current, Stream};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A range of memory of one device.
 pub struct DeviceMemory {
     address: u64,
     bytes: usize,
-    home: Stream,
+    home: Current,
     backing: Backing,
     /// Whether it was ever used off its home stream; set before `uses` is changed.
     is_shared: AtomicBool,
@@ -59,10 +59,15 @@ impl DeviceMemory {
     /// # Errors
     /// The device is full.
     pub fn alloc(bytes: usize, stream: &Stream) -> Result<DeviceMemory> {
+        DeviceMemory::alloc_on(bytes, Current::Scoped(stream.clone()))
+    }
+
+    /// As [`DeviceMemory::alloc`], without another count of a stream that never ends.
+    pub(crate) fn alloc_on(bytes: usize, stream: Current) -> Result<DeviceMemory> {
         let (address, backing) = if bytes == 0 {
             (0, Backing::Empty)
         } else {
-            let block = stream.context().allocator.alloc(bytes, stream)?;
+            let block = stream.context().allocator.alloc(bytes, &stream)?;
             (block.address, Backing::Cached(block))
         };
         Ok(DeviceMemory::with(address, bytes, stream, backing))
@@ -80,12 +85,12 @@ impl DeviceMemory {
         stream: &Stream,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> DeviceMemory {
-        DeviceMemory::with(address, bytes, stream, Backing::Borrowed(owner))
+        DeviceMemory::with(address, bytes, Current::Scoped(stream.clone()), Backing::Borrowed(owner))
     }
 
-    fn with(address: u64, bytes: usize, home: &Stream, backing: Backing) -> DeviceMemory {
+    fn with(address: u64, bytes: usize, home: Current, backing: Backing) -> DeviceMemory {
         let (is_shared, uses) = (AtomicBool::new(false), Mutex::default());
-        DeviceMemory { address, bytes, home: home.clone(), backing, is_shared, uses }
+        DeviceMemory { address, bytes, home, backing, is_shared, uses }
     }
 
     /// Device address; 0 if there are no bytes.
@@ -152,7 +157,7 @@ impl DeviceMemory {
     }
 
     fn is_at_home(&self, stream: &Stream) -> bool {
-        !self.is_shared.load(Ordering::Acquire) && *stream == self.home
+        !self.is_shared.load(Ordering::Acquire) && *stream == *self.home
     }
 
     /// Copies from the host to `offset` (bytes) and waits until the copy is done.
@@ -282,8 +287,11 @@ impl DeviceMemory {
 
     /// Orders the home stream behind the uses on others, so that the next owner needs to know of none.
     fn end_uses(&mut self) -> Result<()> {
+        if !*self.is_shared.get_mut() {
+            return Ok(());
+        }
         let uses = std::mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
-        for stream in uses.writer.iter().chain(&uses.readers).filter(|stream| **stream != self.home) {
+        for stream in uses.writer.iter().chain(&uses.readers).filter(|stream| **stream != *self.home) {
             // What belongs to a capture that the home stream is no part of is ordered by whoever launches the graph.
             if stream.capture_id()? == self.home.capture_id()? {
                 self.home.wait_for(stream)?;

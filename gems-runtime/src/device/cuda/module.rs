@@ -143,7 +143,7 @@ impl Function {
         grid: [u32; 3],
         block: [u32; 3],
         smem_bytes: u32,
-        args: &mut [*mut c_void],
+        args: &[*mut c_void],
     ) -> Result<()> {
         if stream.context() != self.ctx {
             return Err(self.elsewhere(stream));
@@ -175,7 +175,7 @@ impl Function {
         [grid_x, grid_y, grid_z]: [u32; 3],
         [block_x, block_y, block_z]: [u32; 3],
         smem_bytes: u32,
-        args: &mut [*mut c_void],
+        args: &[*mut c_void],
     ) -> Status {
         // SAFETY: passed on.
         unsafe {
@@ -189,7 +189,7 @@ impl Function {
                 block_z,
                 smem_bytes,
                 stream.raw(),
-                args.as_mut_ptr(),
+                args.as_ptr().cast_mut(),
                 ptr::null_mut(),
             )
         }
@@ -208,7 +208,7 @@ impl Function {
         grid: [u32; 3],
         block: [u32; 3],
         smem_bytes: u32,
-        args: &mut [*mut c_void],
+        args: &[*mut c_void],
         times: usize,
     ) -> Result<()> {
         if stream.context() != self.ctx {

@@ -15,7 +15,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::allocator::FreeLists;
+use super::allocator::HomeMemory;
 use super::context::Context;
 use super::driver::{Handle, NOT_READY, SUCCESS};
 use crate::error::{Error, ErrorKind, Result};
@@ -38,8 +38,7 @@ pub(super) struct Inner {
     owner: Option<Arc<dyn Any + Send + Sync>>,
     /// Whether somebody may capture this stream, so that the driver has to be asked.
     watched: AtomicBool,
-    /// Memory whose last use was on this stream.
-    pub(super) free: Mutex<FreeLists>,
+    pub(super) memory: Mutex<HomeMemory>,
 }
 
 thread_local! {
@@ -50,7 +49,7 @@ thread_local! {
 }
 
 /// The stream on which calls of a thread are queued.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Current {
     /// The one of the context.
     Default(&'static Stream),
@@ -171,7 +170,7 @@ impl Stream {
             raw,
             owner,
             watched: AtomicBool::new(false),
-            free: Mutex::default(),
+            memory: Mutex::default(),
         }));
         ctx.allocator.register(&stream.0);
         stream

@@ -338,12 +338,12 @@ fn a_warm_launch_is_one_call() {
     calls();
     memory.before_write(&stream).unwrap();
     // SAFETY: the fake driver runs nothing.
-    unsafe { function.launch(&stream, [1; 3], [1; 3], 0, &mut []) }.unwrap();
+    unsafe { function.launch(&stream, [1; 3], [1; 3], 0, &[]) }.unwrap();
     let log = calls();
     assert!(log.len() == 1 && log[0].starts_with("launch"), "{log:?}");
     let [elsewhere] = streams(context(PLENTY));
     // SAFETY: as above.
-    let refused = unsafe { function.launch(&elsewhere, [1; 3], [1; 3], 0, &mut []) };
+    let refused = unsafe { function.launch(&elsewhere, [1; 3], [1; 3], 0, &[]) };
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::Device);
 }
 
