@@ -631,6 +631,25 @@ fn functions_of_floats_agree() {
 }
 
 #[test]
+fn bessel_functions_keep_the_angle_of_large_arguments() {
+    let mut cases = Cases::default();
+    let sizes = (0..6000).map(|n| 16.0 * 1.124f64.powi(n)).chain([f64::MAX]);
+    let xs: Vec<f64> = sizes.flat_map(|x| [x, -x]).collect();
+    // Relative to the amplitude, √(2/πx).
+    let mut agree = |name, function: fn(f64) -> f64| {
+        let expected: Vec<f64> = xs.iter().map(|&x| function(x) * x.abs().sqrt()).collect();
+        cases.add(name, &[DType::F64], vec![column(&xs)], &expected, NEAR);
+        let case = cases.0.last_mut().expect("just added");
+        case.expression = format!("math::{name}(x) * ::sqrt(::fabs(x))");
+    };
+    agree("bessel_j0", Float::bessel_j0);
+    agree("bessel_j1", Float::bessel_j1);
+    agree("bessel_y0", Float::bessel_y0);
+    agree("bessel_y1", Float::bessel_y1);
+    cases.check();
+}
+
+#[test]
 fn casts_agree() {
     let mut cases = Cases::default();
     macro_rules! from {
@@ -705,9 +724,11 @@ fn complex_numbers_agree() {
 fn short_forms_are_near_enough_for_bf16() {
     // A relative 1.2e-6 is 20 ulps of f32, 6e-6 in the tail of erfc 100; a bf16 has 65536 of them between its neighbors.
     let mut cases = Cases::default();
+    cases.unary::<f32, f32>("exp_short", 3, Analytic::exp);
     cases.unary::<f32, f32>("tanh_short", 24, Analytic::tanh);
     cases.unary::<f32, f32>("erfc_short", 128, Float::erfc);
     cases.unary::<f32, f32>("normal_cdf_short", 128, Float::normal_cdf);
+    cases.rounded_to_bf16("exp_short", f64::exp);
     cases.rounded_to_bf16("tanh_short", f64::tanh);
     cases.rounded_to_bf16("erfc_short", Float::erfc);
     cases.rounded_to_bf16("normal_cdf_short", Float::normal_cdf);

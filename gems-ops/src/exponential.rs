@@ -207,7 +207,9 @@ pub fn logit_eps<T: Float>(input: T, #[param] eps: T) -> T {
 #[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), complex = sigmoid_complex, grad(backward = crate::slope::of_sigmoid, order = 2))]
 pub fn sigmoid<T: Float>(input: T) -> T {
     let decay = (-input.abs()).exp();
-    if input < 0 { decay / (1 + decay) } else { 1 / (1 + decay) }
+    let quotient = (if input < 0 { decay } else { 1 }) / (1 + decay);
+    // The rounding of 1 + decay counts less in the difference than in the quotient.
+    if input < 0 { decay - decay * quotient } else { quotient }
 }
 
 #[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sigmoid", grad)]

@@ -25,8 +25,12 @@ pub(super) enum Accuracy {
 
 /// Functions of f32 that have a shorter form for results in bf16. With them, functions of several elementary ones run at
 /// the speed of memory also on two-byte elements.
-const SHORT: [(&str, &str); 3] =
-    [("tanh", "tanh_short"), ("erfc", "erfc_short"), ("normal_cdf", "normal_cdf_short")];
+const SHORT: [(&str, &str); 4] = [
+    ("exp", "exp_short"),
+    ("tanh", "tanh_short"),
+    ("erfc", "erfc_short"),
+    ("normal_cdf", "normal_cdf_short"),
+];
 
 /// Device functions of one kernel with the names they get.
 #[derive(Debug)]
