@@ -217,8 +217,49 @@ fn size_of_a_root<T: Float>(x: T) -> T {
     x.sqrt().abs()
 }
 
+#[device_fn(grad)]
+fn root_and_logarithm<T: Float>(x: T) -> (T, T) {
+    (x.sqrt(), x.ln())
+}
+
+#[pointwise_dynamic(grad)]
+fn both_members_where_positive<T: Float>(x: T) -> T {
+    let (root, log) = root_and_logarithm(x);
+    if x > 0 { root + log } else { x }
+}
+
+#[pointwise_dynamic(grad)]
+fn one_member_where_positive<T: Float>(x: T) -> T {
+    let (root, _) = root_and_logarithm(x);
+    if x > 0 { root } else { x }
+}
+
+#[pointwise_dynamic(grad)]
+fn converted_before<T: Float>(x: T) -> T {
+    let root = (x as f64).sqrt() as T;
+    if x > 0 { root } else { x }
+}
+
+#[pointwise_dynamic(grad)]
+fn three_pieces_of_one_value<T: Float>(x: T) -> T {
+    let log = x.ln();
+    let first = if x > 0 { log } else { 0 };
+    let second = if x > 1 { log } else { 0 };
+    let third = if x > 2 { log } else { 0 };
+    first + second - third
+}
+
 #[test]
 fn what_was_not_taken_contributes_nothing() {
+    assert_eq!(at(both_members_where_positive::DEF, [0.0]), [1.0]);
+    assert_eq!(at(both_members_where_positive::DEF, [4.0]), [0.5]);
+    assert_eq!(at(one_member_where_positive::DEF, [-4.0]), [1.0]);
+    assert_eq!(at(one_member_where_positive::DEF, [4.0]), [0.25]);
+    assert_eq!(at(converted_before::DEF, [-4.0]), [1.0]);
+    assert_eq!(at(converted_before::DEF, [4.0]), [0.25]);
+    assert_eq!(at(three_pieces_of_one_value::DEF, [0.0]), [0.0]);
+    assert_eq!(at(three_pieces_of_one_value::DEF, [0.5]), [2.0]);
+    assert_eq!(at(three_pieces_of_one_value::DEF, [4.0]), [0.25]);
     assert_eq!(at(root_where_positive::DEF, [-4.0]), [1.0]);
     assert_eq!(at(root_where_positive::DEF, [4.0]), [0.25]);
     assert_eq!(at(root_computed_before::DEF, [0.0]), [1.0]);
@@ -337,6 +378,49 @@ fn gradients_have_the_dtypes_of_their_operands() {
     let gradients = op::vjp(div::DEF, &[&ones], &operands, None).unwrap();
     assert_eq!(gradients[0].as_ref().unwrap().to_vec::<f32>().unwrap(), [0.5; 4]);
     assert!(gradients[1].is_none());
+}
+
+#[test]
+fn what_is_summed_was_not_rounded_before() {
+    let x = StridedBuffer::from_vec(vec![1.0045f32, -1.0], &[2]).unwrap();
+    let y = StridedBuffer::from_vec(vec![half::bf16::ONE], &[1]).unwrap();
+    let ones = StridedBuffer::full(DType::F32, &[2], 1, Device::Cpu).unwrap();
+    let (_, dy) = mul::vjp(&ones, &x, &y).unwrap();
+    assert_eq!(dy.item::<half::bf16>().unwrap(), half::bf16::from_f32(1.0045f32 - 1.0));
+    // The same where another gradient is not stored.
+    let zero = StridedBuffer::zeros(DType::I32, &[2], Device::Cpu).unwrap();
+    let operands = [(&zero).into(), (&x).into(), (&y).into(), Operand::Scalar(Scalar::F64(1.0))];
+    let gradients = op::vjp(addcmul::DEF, &[&ones], &operands, None).unwrap();
+    assert_eq!(
+        gradients[2].as_ref().unwrap().item::<half::bf16>().unwrap(),
+        dy.item::<half::bf16>().unwrap()
+    );
+}
+
+#[pointwise_dynamic(dtypes(float, complex), grad)]
+fn square_of_the_imaginary_part<T: Analytic>(x: T) -> T {
+    let part = x.im() as T;
+    part * part + x
+}
+
+#[pointwise_dynamic(dtypes(complex), grad)]
+fn parts_exchanged<T: Analytic>(x: T) -> T {
+    (x.im() as T).with_im(x.re())
+}
+
+#[test]
+fn parts_have_gradients_of_their_own() {
+    use num_complex::Complex;
+    let complex = |re, im| StridedBuffer::from_vec(vec![Complex::new(re, im)], &[1]).unwrap();
+    let (z, infinite) = (complex(1.0f64, 2.0), buffer(&[INF]));
+    assert_eq!(imag::vjp(&infinite, &z).unwrap().item::<Complex<f64>>().unwrap(), Complex::new(0.0, INF));
+    assert_eq!(real::vjp(&infinite, &z).unwrap().item::<Complex<f64>>().unwrap(), Complex::new(INF, 0.0));
+    let exchanged = parts_exchanged::vjp(&complex(3.0, INF), &z).unwrap();
+    assert_eq!(exchanged.item::<Complex<f64>>().unwrap(), Complex::new(INF, 3.0));
+    // A real number has no imaginary part.
+    assert_eq!(at(square_of_the_imaginary_part::DEF, [3.0]), [1.0]);
+    let squared = square_of_the_imaginary_part::vjp(&complex(1.0, 0.0), &z).unwrap();
+    assert_eq!(squared.item::<Complex<f64>>().unwrap(), Complex::new(1.0, 4.0));
 }
 
 #[test]

@@ -387,10 +387,18 @@ fn parse_grad(input: ParseStream<'_>, word: Ident) -> syn::Result<Grad> {
     if input.is_empty() {
         return Ok(grad);
     }
+    let mut seen: Vec<Ident> = Vec::new();
     for option in list(input, &word, "order = 2", parse_tokens)? {
-        (|input: ParseStream<'_>| parse_grad_option(input, &mut grad)).parse2(option)?;
+        (|input: ParseStream<'_>| parse_grad_option(input, &mut grad, &mut seen)).parse2(option)?;
     }
-    Ok(grad)
+    let gives_one = |option: &&Ident| ["backward", "numbers", "saves"].iter().any(|name| *option == name);
+    match seen.iter().find(gives_one) {
+        Some(option) if grad.zero => {
+            let message = format!("`{option}` is for a derivative that is not 0; remove it, or `zero`");
+            Err(syn::Error::new(option.span(), message))
+        }
+        _ => Ok(grad),
+    }
 }
 
 /// The tokens up to a comma.
@@ -402,8 +410,13 @@ fn parse_tokens(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     Ok(tokens)
 }
 
-fn parse_grad_option(input: ParseStream<'_>, grad: &mut Grad) -> syn::Result<()> {
+fn parse_grad_option(input: ParseStream<'_>, grad: &mut Grad, seen: &mut Vec<Ident>) -> syn::Result<()> {
     let option: Ident = input.parse()?;
+    if seen.contains(&option) {
+        let message = format!("option `{option}` is given twice; join the two");
+        return Err(syn::Error::new(option.span(), message));
+    }
+    seen.push(option.clone());
     match option.to_string().as_str() {
         "wrt" => grad.wrt = Some(list(input, &option, "x, y", parse_name)?),
         "backward" => {

@@ -141,6 +141,15 @@ const POW: &[&str] = &[
     "if y == 0 { 0 } else { g * (y * x.pow(y - 1)).conj() }",
     "if x == 0 && y.re() >= 0 { 0 } else { g * (r * x.ln()).conj() }",
 ];
+/// i·z/|z|², 0 at 0; real numbers have none.
+const ARG: &[&str] = &["if x.is_complex() {
+        let m = x.abs();
+        let u = if m == 0 { 0 } else { g / m };
+        let v = if m == 0 { 1 } else { m };
+        (0).with_im(u) * (x / v.widen())
+    } else {
+        (0).widen()
+    }"];
 /// Two roots keep to the branch of complex numbers; one root is real wherever its square is positive.
 const ACOSH: &[&str] = &["if x.is_complex() {
         g / ((x - 1).sqrt() * (x + 1).sqrt()).conj()
@@ -184,8 +193,8 @@ static METHODS: &[Method] = &[
     unary(Number, "neg").gradients(&["-g"]),
     method(Number, "abs", "abs", &[], Res::Real).gradients(ABS),
     method(Number, "re", "re", &[], Res::Real).gradients(&["g.widen()"]),
-    method(Number, "im", "im", &[], Res::Real).gradients(&["(-1).sqrt() * g.widen()"]),
-    method(Number, "with_im", "with_im", &[Arg::Real], Res::Same),
+    method(Number, "im", "im", &[], Res::Real).gradients(&["(0).with_im(g)"]),
+    method(Number, "with_im", "with_im", &[Arg::Real], Res::Same).gradients(&["g.re().widen()", "g.im()"]),
     unary(Number, "conj").gradients(&["g.conj()"]),
     binary(Number, "pow").gradients(POW),
     binary(Real, "rem").gradients(&["g", "-(g * x.div_trunc(y))"]),
@@ -206,7 +215,7 @@ static METHODS: &[Method] = &[
     method(Int, "count_ones", "count_ones", &[], Res::U32),
     method(Int, "leading_zeros", "leading_zeros", &[], Res::U32),
     method(Int, "trailing_zeros", "trailing_zeros", &[], Res::U32),
-    method(Analytic, "arg", "arg", &[], Res::Real),
+    method(Analytic, "arg", "arg", &[], Res::Real).gradients(ARG),
     unary(Analytic, "recip").gradients(&["-(g * (r * r).conj())"]),
     unary(Analytic, "sqrt").gradients(&["g / (2 * r).conj()"]),
     unary(Analytic, "rsqrt").gradients(&["-(0.5 * g * (r * r * r).conj())"]),

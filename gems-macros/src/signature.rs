@@ -12,7 +12,7 @@ use crate::errors::{Errors, choices};
 use crate::types::{self, Generic, Trait, Type};
 
 /// Most parameters of an op; the CPU loop's tuples end there.
-pub(crate) const MAX_PARAMS: usize = 17;
+pub(crate) const MAX_PARAMS: usize = 23;
 /// Most results of a function; the prelude's tuples end there.
 pub(crate) const MAX_OUTPUTS: usize = 8;
 

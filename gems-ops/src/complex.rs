@@ -41,10 +41,7 @@ pub fn conj_physical<T: Number>(input: T) -> T {
 /// Integers become floats first. Matches `torch.angle`.
 ///
 /// Accuracy: 4 ulp; complex 8 ulp of the magnitude. Derivative: 0 of real numbers; i·z/|z|² of complex ones, 0 at 0.
-#[pointwise_dynamic(
-    promote = int_to_float(input), dtypes(bool, int, float, complex),
-    grad(backward = crate::slope::of_angle)
-)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn angle<T: Analytic>(input: T) -> T::Real {
     input.arg()
 }

@@ -1,8 +1,7 @@
-//! Conversion, selection and quantization.
+//! Conversion and selection.
 
-use crate::check::{bounds_in_order, last_fits};
+use crate::check::last_fits;
 use crate::prelude::*;
-use crate::vectors::along;
 use gems_runtime::op::{Operand, Seen};
 
 /// The same values in a new buffer, or in a given one of any dtype.
@@ -125,7 +124,7 @@ pub fn masked_scale<T: Float>(input: T, mask: bool, #[param] scale: T) -> T {
 ///
 /// Matches `torch.nan_to_num`.
 ///
-/// Accuracy: exact. Derivative: 1 where nothing was replaced, else 0; real numbers only.
+/// Accuracy: exact. Derivative: 1 where nothing was replaced, else 0, of complex numbers part by part.
 #[pointwise_dynamic(
     promote = default(input), dtypes(bool, int, float), complex = nan_to_num_complex, grad(order = 2)
 )]
@@ -141,10 +140,21 @@ pub fn nan_to_num_kernel<T: Real>(input: T, #[param] nan: T, #[param] posinf: T,
     }
 }
 
-#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "nan_to_num_kernel")]
+#[pointwise_dynamic(
+    promote = default(input), dtypes(complex), name = "nan_to_num_kernel",
+    grad(backward = of_nan_to_num_complex(grad_output, input), order = 2)
+)]
 fn nan_to_num_complex<T: Number>(input: T, #[param] nan: T, #[param] posinf: T, #[param] neginf: T) -> T {
     let re = nan_to_num_kernel::scalar(input.re(), nan.re(), posinf.re(), neginf.re());
     let im = nan_to_num_kernel::scalar(input.im(), nan.re(), posinf.re(), neginf.re());
+    (re as T).with_im(im)
+}
+
+/// The parts that were kept: of what is not finite, not even the difference from itself is.
+#[device_fn(grad)]
+fn of_nan_to_num_complex<T: Analytic>(g: T, input: T) -> T {
+    let re = if input.re() - input.re() == 0 { g.re() } else { 0 };
+    let im = if input.im() - input.im() == 0 { g.im() } else { 0 };
     (re as T).with_im(im)
 }
 
@@ -163,173 +173,6 @@ pub fn nan_to_num<B: Buffer>(input: &B, nan: f64, posinf: Option<f64>, neginf: O
     let limit = |side, given: Option<f64>| given.map_or(Scalar::limit(dtype, side), Scalar::from);
     nan_to_num_kernel(input, nan, limit(1, posinf), limit(-1, neginf))
 }
-
-/// The nearest step before bounds: rint(x/scale) + zero_point, with the quotient as a product.
-#[device_fn]
-pub(crate) fn nearest_step<T: Float>(input: T, scale: T, zero_point: T) -> T {
-    (input * (1 / scale)).round_ties_even() + zero_point
-}
-
-/// The value of the nearest quantization step: (q − zero_point)·scale with q = rint(x·(1/scale)) + zero_point in
-/// [quant_min, quant_max].
-///
-/// Matches `torch.fake_quantize_per_tensor_affine`, but for NaN (lost there).
-///
-/// Accuracy: every written step is rounded correctly, alike on all devices. Derivative: 1 where no bound was met,
-/// else 0; 0 for scale and zero point.
-#[pointwise_dynamic(
-    promote = default(input), vote(input), check = quantization_range,
-    grad(backward = crate::slope::of_fake_quantize)
-)]
-pub fn fake_quantize_per_tensor_affine<T: Float>(
-    input: T,
-    scale: T,
-    zero_point: T,
-    #[param] quant_min: T,
-    #[param] quant_max: T,
-) -> T {
-    let step = clamp::scalar(nearest_step(input, scale, zero_point), quant_min, quant_max);
-    (step - zero_point) * scale
-}
-
-/// The bounds of steps are in order.
-pub(crate) fn quantization_range(arguments: &[Seen], common: DType) -> Result<()> {
-    arguments.get(2..).map_or(Ok(()), |arguments| bounds_in_order(arguments, common))
-}
-
-/// [`fake_quantize_per_tensor_affine()`] with a scale and a zero point for each index of an axis.
-///
-/// Matches `torch.fake_quantize_per_channel_affine`.
-///
-/// # Errors
-/// `Shape` if a vector does not have the size of the axis; else as [`fake_quantize_per_tensor_affine()`].
-pub fn fake_quantize_per_channel_affine<B: Buffer>(
-    input: &B,
-    scale: &B,
-    zero_point: &B,
-    axis: isize,
-    quant_min: i64,
-    quant_max: i64,
-) -> Result<B> {
-    let named = |error: Error| error.in_op("fake_quantize_per_channel_affine");
-    let scale = along(scale, input, axis).map_err(named)?;
-    let zero_point = along(zero_point, input, axis).map_err(named)?;
-    fake_quantize_per_tensor_affine(input, &scale, &zero_point, quant_min, quant_max)
-}
-
-/// [`fake_quantize_per_tensor_affine`] with the zero point rounded and moved into [quant_min, quant_max] first.
-///
-/// Matches `torch._fake_quantize_learnable_per_tensor_affine`.
-///
-/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
-/// Derivative: 1 where no bound was met, else 0; 0 for scale and zero point, which
-/// `fake_quantize_learnable_per_tensor_affine_backward` gives.
-#[pointwise_dynamic(
-    promote = default(input), vote(input), check = quantization_range,
-    grad(backward = crate::slope::of_learnable_fake_quantize)
-)]
-pub fn fake_quantize_learnable_per_tensor_affine<T: Float>(
-    input: T,
-    scale: T,
-    zero_point: T,
-    #[param] quant_min: T,
-    #[param] quant_max: T,
-) -> T {
-    let zero_point = clamp::scalar(zero_point.round_ties_even(), quant_min, quant_max);
-    fake_quantize_per_tensor_affine::scalar(input, scale, zero_point, quant_min, quant_max)
-}
-
-/// [`fake_quantize_learnable_per_tensor_affine()`] with a scale and a zero point for each index of an axis.
-///
-/// Matches `torch._fake_quantize_learnable_per_channel_affine`.
-///
-/// # Errors
-/// As [`fake_quantize_per_channel_affine`].
-pub fn fake_quantize_learnable_per_channel_affine<B: Buffer>(
-    input: &B,
-    scale: &B,
-    zero_point: &B,
-    axis: isize,
-    quant_min: i64,
-    quant_max: i64,
-) -> Result<B> {
-    let named = |error: Error| error.in_op("fake_quantize_learnable_per_channel_affine");
-    let scale = along(scale, input, axis).map_err(named)?;
-    let zero_point = along(zero_point, input, axis).map_err(named)?;
-    fake_quantize_learnable_per_tensor_affine(input, &scale, &zero_point, quant_min, quant_max)
-}
-
-/// rint(x/scale) + zero_point without bounds; NaN → zero_point.
-#[device_fn]
-fn quantized<T: Float>(input: T, scale: T, zero_point: i32) -> f64 {
-    let zero = zero_point as f64;
-    if input.is_nan() { zero } else { (input / scale).round_ties_even() as f64 + zero }
-}
-
-/// The nearest quantization step, as u8: rint(x/scale) + zero_point, saturated; NaN → zero_point.
-///
-/// Matches the integers of `torch.quantize_per_tensor(…, torch.quint8)`.
-///
-/// Accuracy: every written step is rounded correctly, alike on all devices. Derivative: none.
-#[pointwise_dynamic(promote = default(input))]
-pub fn quantize_per_tensor_u8<T: Float>(input: T, #[param] scale: T, #[param] zero_point: i32) -> u8 {
-    let step: f64 = quantized(input, scale, zero_point);
-    step as u8
-}
-
-/// The nearest quantization step, as i8: rint(x/scale) + zero_point, saturated; NaN → zero_point.
-///
-/// Matches the integers of `torch.quantize_per_tensor(…, torch.qint8)`.
-///
-/// Accuracy: every written step is rounded correctly, alike on all devices. Derivative: none.
-#[pointwise_dynamic(promote = default(input))]
-pub fn quantize_per_tensor_i8<T: Float>(input: T, #[param] scale: T, #[param] zero_point: i32) -> i8 {
-    let step: f64 = quantized(input, scale, zero_point);
-    step as i8
-}
-
-/// The nearest quantization step, as i32: rint(x/scale) + zero_point, saturated; NaN → zero_point.
-///
-/// Matches the integers of `torch.quantize_per_tensor(…, torch.qint32)`.
-///
-/// Accuracy: every written step is rounded correctly, alike on all devices. Derivative: none.
-#[pointwise_dynamic(promote = default(input))]
-pub fn quantize_per_tensor_i32<T: Float>(input: T, #[param] scale: T, #[param] zero_point: i32) -> i32 {
-    let step: f64 = quantized(input, scale, zero_point);
-    step as i32
-}
-
-/// The nearest quantization step in u8, i8 or i32.
-///
-/// Matches the integers of `torch.quantize_per_tensor`.
-///
-/// # Errors
-/// `DType` for another dtype of the result; else as [`quantize_per_tensor_u8()`].
-pub fn quantize_per_tensor<B: Buffer>(input: &B, scale: f64, zero_point: i32, dtype: DType) -> Result<B> {
-    match dtype {
-        DType::U8 => quantize_per_tensor_u8(input, scale, zero_point),
-        DType::I8 => quantize_per_tensor_i8(input, scale, zero_point),
-        DType::I32 => quantize_per_tensor_i32(input, scale, zero_point),
-        other => {
-            let message = format!("steps of {other} are not supported; choose u8, i8 or i32");
-            Err(Error::new(ErrorKind::DType, message).in_op("quantize_per_tensor"))
-        }
-    }
-}
-
-/// (q − zero_point)·scale in f32, the difference exact.
-///
-/// Matches `torch.dequantize`.
-///
-/// Accuracy: every written step is rounded correctly, alike on all devices. Derivative: none.
-#[pointwise_dynamic(
-    promote = default(input), vote(input),
-    accepts(scale = float, zero_point = bool | u8 | i8 | i16 | u16 | i32 | u32 | i64)
-)]
-pub fn dequantize<T: Int>(input: T, scale: f32, zero_point: i64) -> f32 {
-    (input as i64 - zero_point) as f32 * scale
-}
-
 /// x moved into ±65504, the range of f16; NaN stays.
 ///
 /// Matches `torch._saturate_weight_to_fp16`.
@@ -340,56 +183,6 @@ pub fn dequantize<T: Int>(input: T, scale: f32, zero_point: i64) -> f32 {
 pub fn saturate_weight_to_fp16<T: Float>(weight: T) -> T {
     clamp::scalar(weight, -65504.0, 65504.0)
 }
-
-// Gradients under PyTorch's names.
-
-/// The gradient of [`fake_quantize_per_tensor_affine`]: dz where no bound was met.
-///
-/// Matches `aten::fake_quantize_per_tensor_affine_cachemask_backward`.
-///
-/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
-/// Derivative: by the formula.
-#[pointwise_dynamic(promote = default(grad_output), accepts(mask = bool), grad)]
-pub fn fake_quantize_per_tensor_affine_cachemask_backward<T: Float>(grad_output: T, mask: bool) -> T {
-    if mask { grad_output } else { 0 }
-}
-
-/// The gradients of [`fake_quantize_learnable_per_tensor_affine`] for x, scale and zero point, element by element.
-///
-/// The latter two are to be summed. Matches `aten::_fake_quantize_learnable_per_tensor_affine_backward`.
-///
-/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
-/// Derivative: none.
-#[pointwise_dynamic(
-    promote = default(grad_output, input), outputs(grad_input, grad_scale, grad_zero_point),
-    vote(grad_output, input), check = learnable_range
-)]
-pub fn fake_quantize_learnable_per_tensor_affine_backward<T: Float>(
-    grad_output: T,
-    input: T,
-    scale: T,
-    zero_point: T,
-    #[param] quant_min: T,
-    #[param] quant_max: T,
-    #[param] grad_factor: T,
-) -> (T, T, T) {
-    let zero = clamp::scalar(zero_point.round_ties_even(), quant_min, quant_max);
-    let step = nearest_step(input, scale, zero);
-    let scaled = grad_output * grad_factor;
-    if step < quant_min {
-        (0, scaled * (quant_min - zero), -scaled * scale)
-    } else if step > quant_max {
-        (0, scaled * (quant_max - zero), -scaled * scale)
-    } else {
-        (grad_output, scaled * (step - zero - input / scale), 0)
-    }
-}
-
-/// The bounds of steps are in order.
-fn learnable_range(arguments: &[Seen], common: DType) -> Result<()> {
-    arguments.get(3..).map_or(Ok(()), |arguments| bounds_in_order(arguments, common))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -446,37 +239,12 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_rounded_before_the_zero_point_is_added() {
-        assert_eq!(fake_quantize_per_tensor_affine::scalar(0.25f32, 0.1, 1.0, 0.0, 255.0), 0.2);
-        assert!(fake_quantize_per_tensor_affine::scalar(f32::NAN, 0.1, 1.0, 0.0, 255.0).is_nan());
-        assert_eq!(quantize_per_tensor_i8::scalar(1e30f32, 0.1, 5), 127);
-        assert_eq!(quantize_per_tensor_u8::scalar(f32::NAN, 0.1, 5), 5);
-        assert_eq!(quantize_per_tensor_i32::scalar(-2.5f64, 1.0, 1), -1);
-        let steps = quantize_per_tensor(&buffer(&[1.0f32]), 0.5, 0, DType::I8).unwrap();
-        assert_eq!(dequantize(&steps, 0.5, 0).unwrap().to_vec::<f32>().unwrap(), [1.0]);
-        let wrong = quantize_per_tensor(&buffer(&[1.0f32]), 0.5, 0, DType::I64);
-        assert_eq!(wrong.unwrap_err().kind(), ErrorKind::DType);
-    }
-
-    #[test]
-    fn channels_have_their_own_steps() {
-        let x = StridedBuffer::from_vec(vec![0.28f32; 4], &[2, 2]).unwrap();
-        let (scale, zero_point) = (buffer(&[0.5f32, 0.2]), buffer(&[0i32, 0]));
-        for quantize in [fake_quantize_per_channel_affine, fake_quantize_learnable_per_channel_affine] {
-            let rows = quantize(&x, &scale, &zero_point, 0, -128, 127).unwrap().to_vec::<f32>().unwrap();
-            let columns = quantize(&x, &scale, &zero_point, -1, -128, 127).unwrap().to_vec::<f32>().unwrap();
-            assert_eq!((rows, columns), (vec![0.5, 0.5, 0.2, 0.2], vec![0.5, 0.2, 0.5, 0.2]));
-            assert_eq!(quantize(&x, &scale, &zero_point, 2, 0, 1).unwrap_err().kind(), ErrorKind::Shape);
-            assert_eq!(quantize(&x, &scale, &zero_point, 0, 1, 0).unwrap_err().kind(), ErrorKind::Value);
-        }
-    }
-
-    #[test]
-    fn bounds_of_steps_take_the_gradient() {
-        let gradients =
-            |x| fake_quantize_learnable_per_tensor_affine_backward::scalar(1.0, x, 0.5, 1.0, 0.0, 4.0, 2.0);
-        assert_eq!(gradients(9.0), (0.0, 6.0, -1.0));
-        assert_eq!(gradients(-9.0), (0.0, -2.0, -1.0));
-        assert_eq!(gradients(0.75), (1.0, 1.0, 0.0));
+    fn what_was_replaced_has_no_gradient_part_by_part() {
+        let (nan, inf) = (f64::NAN, f64::INFINITY);
+        let z = buffer(&[Complex::new(nan, 2.0), Complex::new(1.0, -inf), Complex::new(1.0, 2.0)]);
+        let dz = buffer(&[Complex::new(0.5, -1.5); 3]);
+        let gradient = nan_to_num_kernel::vjp(&dz, &z, 0.0, 9.0, -9.0).unwrap();
+        let want = [Complex::new(0.0, -1.5), Complex::new(0.5, 0.0), Complex::new(0.5, -1.5)];
+        assert_eq!(gradient.to_vec::<Complex<f64>>().unwrap(), want);
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! The forms of one buffer take its pieces along an axis as views.
 
-use crate::conversion::{nearest_step, quantization_range};
 use crate::gated::halves;
 use crate::prelude::*;
+use crate::quantization::{nearest_step, quantization_range};
 
 /// x as mantissa·2^exponent with the mantissa in [½, 1): exact, subnormal numbers too; ±0, ±∞ and NaN give (x, 0).
 ///
@@ -190,13 +190,13 @@ pub fn lstm_cell_kernel<T: Float>(
 /// Matches `aten::_thnn_fused_lstm_cell` with biases.
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: 4 ulp of each factor, every sum and product rounded.
-/// Derivative: none.
+/// Derivative: by the formula.
 #[pointwise_dynamic(
     promote = default(
         input_i, input_f, input_g, input_o, hidden_i, hidden_f, hidden_g, hidden_o, cx, bias_i, bias_f, bias_g,
         bias_o, hidden_bias_i, hidden_bias_f, hidden_bias_g, hidden_bias_o
     ),
-    outputs(hy, cy, gate_i, gate_f, gate_g, gate_o), vote(cx)
+    outputs(hy, cy, gate_i, gate_f, gate_g, gate_o), vote(cx), grad
 )]
 pub fn lstm_cell_biased_kernel<T: Float>(
     input_i: T,

@@ -16,6 +16,7 @@ pub use crate::loss::*;
 pub use crate::multi_output::*;
 pub use crate::optimizer::*;
 pub use crate::power::*;
+pub use crate::quantization::*;
 pub use crate::random::*;
 pub use crate::rounding::*;
 pub use crate::special::*;

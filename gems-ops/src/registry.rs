@@ -177,6 +177,7 @@ aliases! {
     "quantize_per_tensor" = "quantize_per_tensor_u8",
     "fake_quantize_per_channel_affine" = "fake_quantize_per_tensor_affine",
     "fake_quantize_learnable_per_channel_affine" = "fake_quantize_learnable_per_tensor_affine",
+    "fake_quantize_learnable_per_channel_affine_backward" = "fake_quantize_learnable_per_tensor_affine",
     // Conversions.
     "_to_copy" = "copy",
     "to" = "copy",

@@ -3,8 +3,8 @@
 //! Each takes the gradient of the result first and gives the gradients of the operands. Where an op of PyTorch's is the
 //! derivative, as [`gelu_backward`](fn@crate::gelu_backward), that one is used instead.
 
-use crate::conversion::nearest_step;
 use crate::prelude::*;
+use crate::quantization::nearest_step;
 
 /// σ′ = σ(x)·σ(−x), in which no tail is lost.
 #[device_fn(grad)]
@@ -187,15 +187,6 @@ pub(crate) fn sinc_slope<T: Float>(z: T) -> T {
     sum * z
 }
 
-/// The angle's slope: i·z/|z|², 0 at 0; real numbers have none.
-#[device_fn]
-pub(crate) fn of_angle<T: Analytic>(g: T::Real, z: T) -> T {
-    // The square root of −1 is NaN among real numbers.
-    let i = (-1.0 as T).sqrt();
-    let size = z.abs();
-    if i == i && size != 0 { i * (z / size as T) * (g / size) as T } else { 0 }
-}
-
 /// 1 for x where the step is in range; 0 elsewhere.
 #[device_fn]
 pub(crate) fn of_fake_quantize<T: Float>(
@@ -208,19 +199,4 @@ pub(crate) fn of_fake_quantize<T: Float>(
 ) -> (T, T, T) {
     let step = nearest_step(x, scale, zero_point);
     (if step >= quant_min && step <= quant_max { g } else { 0 }, 0, 0)
-}
-
-/// With the gradient factor 1.
-#[device_fn]
-pub(crate) fn of_learnable_fake_quantize<T: Float>(
-    g: T,
-    x: T,
-    scale: T,
-    zero_point: T,
-    quant_min: T,
-    quant_max: T,
-) -> (T, T, T) {
-    fake_quantize_learnable_per_tensor_affine_backward::scalar(
-        g, x, scale, zero_point, quant_min, quant_max, 1.0 as T,
-    )
 }

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Writes reference.txt: values of functions in balls that Arb has proven, to 107 bits.
+"""Writes reference.txt and slopes.txt: values of functions in balls that Arb has proven, to 107 bits.
 
 A line is a function's name, its arguments and the value, as the nearest double and the nearest double to the rest, all
-in hexadecimal. The functions that `gems accuracy` measures ops against are tested with it.
+in hexadecimal. The functions that `gems accuracy` measures ops against are tested with the first; the second has the
+derivatives of ops, under the names of the ops.
 
-    pip install python-flint==0.9.0 && python3 reference.py > reference.txt
+    pip install python-flint==0.9.0
+    python3 reference.py > reference.txt
+    python3 reference.py slopes > slopes.txt
 """
 
 import math
 import random
+import sys
 from flint import arb, ctx
 
 BITS = 130
@@ -148,6 +152,81 @@ BINARY["laguerre_l"] = (lambda x, n: x.laguerre_l(n), [(4 * abs(x), n) for x, n 
 BINARY["hermite_h"] = (lambda x, n: x.hermite_h(n), [(4 * x, min(n, 100.0)) for x, n in degrees])
 
 
+draw = random.Random(2)
+whole_line = tiny + spread(-20, 5, 24)
+both_tails = within(-38, 8, 24) + within(-5, 5)
+
+
+def phi(x):
+    return (-x * x / 2).exp() / (2 * arb.pi()).sqrt()
+
+
+def sigmoid(x):
+    return 1 / (1 + (-x).exp())
+
+
+def scaled(function):
+    return lambda x: function(x) * x.exp()
+
+
+def mish_slope(x):
+    t = (1 + x.exp()).log().tanh()
+    return t + x * sigmoid(x) * (1 - t * t)
+
+
+def gelu_tanh_slope(x):
+    u = (2 / arb.pi()).sqrt() * (x + arb("0.044715") * x**3)
+    change = (2 / arb.pi()).sqrt() * (1 + 3 * arb("0.044715") * x**2)
+    return sigmoid(2 * u) + 2 * x * sigmoid(2 * u) * sigmoid(-2 * u) * change
+
+
+SLOPES = {
+    "sigmoid": (lambda x: sigmoid(x) * sigmoid(-x), whole_line + within(-700, 700)),
+    "tanh": (lambda x: 1 / x.cosh() ** 2, whole_line),
+    "expm1": (arb.exp, whole_line + within(-700, 700)),
+    "logit": (lambda x: 1 / (x * (1 - x)), [abs(x) for x in inside]),
+    "asin": (lambda x: 1 / (1 - x * x).sqrt(), inside),
+    "acosh": (lambda x: 1 / (x * x - 1).sqrt(), [1 + abs(x) for x in spread(-50, 10, 16)] + spread(10, 60, 6, (1,))),
+    "atanh": (lambda x: 1 / (1 - x * x), inside),
+    "sinc": (lambda x: ((arb.pi() * x).cos() - (arb.pi() * x).sin() / (arb.pi() * x)) / x, whole_line + within(0.2, 0.3)),
+    "tanhshrink": (lambda x: x.tanh() ** 2, spread(-400, -30, 6) + spread(-20, 5)),
+    "softsign": (lambda x: 1 / (1 + abs(x)) ** 2, whole_line),
+    "log_sigmoid": (lambda x: sigmoid(-x), whole_line + within(-700, 700)),
+    "silu": (lambda x: sigmoid(x) + x * sigmoid(x) * sigmoid(-x), both_tails + within(-700, -38)),
+    "mish": (mish_slope, both_tails + within(-700, -38)),
+    "gelu": (lambda x: (-x / root_of_two()).erfc() / 2 + x * phi(x), both_tails),
+    "gelu_tanh": (gelu_tanh_slope, within(-20, 8, 24)),
+    "softplus": (sigmoid, whole_line),
+    "erf": (lambda x: 2 / arb.pi().sqrt() * (-x * x).exp(), tiny + within(-26, 26, 24)),
+    "erfc": (lambda x: -2 / arb.pi().sqrt() * (-x * x).exp(), tiny + within(-26, 26, 24)),
+    "erfinv": (lambda x: arb.pi().sqrt() / 2 * (x.erfinv() ** 2).exp(), inside),
+    "special_erfcx": (lambda x: 2 * x * erfcx(x) - 2 / arb.pi().sqrt(), within(-25, 60, 30) + spread(5, 12, 12, (1,))),
+    "special_ndtr": (phi, tiny + within(-37, 37, 24)),
+    "special_ndtri": (lambda p: (2 * arb.pi()).sqrt() * (ndtri(p) ** 2 / 2).exp(), [abs(x) for x in inside if x < 1] + spread(-900, -1, 12, (1,))),
+    "special_log_ndtr": (lambda x: phi(x) / ndtr(x), within(-60, 35, 30) + spread(6, 12, 8, (-1,))),
+    "lgamma": (arb.digamma, of_gamma),
+    "digamma": (lambda x: polygamma(arb(1), x), half_line + zeros_of_gamma[:4] + spread(10, 500, 4, (1,))),
+    "i0": (lambda x: x.bessel_i(1), moderate),
+    "special_i0e": (lambda x: (x.bessel_i(1) - x.sgn() * x.bessel_i(0)) * (-abs(x)).exp(), moderate),
+    "special_i1": (lambda x: x.bessel_i(0) - x.bessel_i(1) / x, moderate),
+    "special_i1e": (lambda x: (x.bessel_i(0) - x.bessel_i(1) / x - x.sgn() * x.bessel_i(1)) * (-abs(x)).exp(), moderate),
+    "special_modified_bessel_k0": (lambda x: -x.bessel_k(1), half_line),
+    "special_modified_bessel_k1": (lambda x: -x.bessel_k(0) - x.bessel_k(1) / x, half_line),
+    "special_scaled_modified_bessel_k0": (scaled(lambda x: x.bessel_k(0) - x.bessel_k(1)), half_line),
+    "special_scaled_modified_bessel_k1": (
+        scaled(lambda x: x.bessel_k(1) * (1 - 1 / x) - x.bessel_k(0)), half_line),
+    "special_bessel_j0": (lambda x: -x.bessel_j(1), moderate + far),
+    "special_bessel_j1": (lambda x: x.bessel_j(0) - x.bessel_j(1) / x, moderate + far),
+    "special_bessel_y0": (lambda x: -x.bessel_y(1), half_line + far),
+    "special_bessel_y1": (lambda x: x.bessel_y(0) - x.bessel_y(1) / x, half_line + far),
+    "special_spherical_bessel_j0": (lambda x: (x.cos() - x.sin() / x) / x, tiny + spread(-20, 9, 24) + [0.499, 0.501]),
+    "special_airy_ai": (
+        lambda x: x.airy_ai(derivative=1),
+        tiny + within(-40, 60, 40) + within(60, 100, 8) + spread(3, 60, 12, (-1,)) + [-4.01, -3.99, 1.99, 2.01, -1.018792971647471],
+    ),
+}
+
+
 def split(ball):
     """The nearest double to the middle, and to the rest."""
     middle = ball.mid()
@@ -172,7 +251,8 @@ def line(name, function, arguments):
     return " ".join([name] + [x.hex() for x in [*arguments, high, low]])
 
 
-for name, (function, points) in [*UNARY.items(), *BINARY.items()]:
+tables = [SLOPES] if sys.argv[1:] == ["slopes"] else [UNARY, BINARY]
+for name, (function, points) in [row for table in tables for row in table.items()]:
     for point in points:
         text = line(name, function, point if isinstance(point, tuple) else (point,))
         if text:

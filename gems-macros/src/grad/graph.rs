@@ -321,24 +321,24 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Both sides of a value that may be dead, with their condition.
-    ///
-    /// A sum of two such values has the first one's condition, so that it is seen where both are dead.
-    pub(crate) fn split(&mut self, node: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
-        if self.may_be_dead(node) {
-            return self.branches(node);
-        }
-        match self.kind(node) {
-            NodeKind::Method { method, args } if method.name == "add" => {
-                let (x, y, span) = (args[0], args[1], self.nodes[node].span);
-                if !self.may_be_dead(x) || !self.may_be_dead(y) {
-                    return None;
-                }
-                let (cond, then, otherwise) = self.branches(x)?;
-                Some((cond, self.add(then, y, span), self.add(otherwise, y, span)))
+    /// The members of a sum if every one of them may be dead, so that the sum may be; else the value itself.
+    pub(crate) fn parts(&mut self, node: NodeId) -> Vec<NodeId> {
+        let parts = self.addends(node);
+        if parts.iter().all(|&part| self.may_be_dead(part)) { parts } else { vec![node] }
+    }
+
+    fn addends(&mut self, node: NodeId) -> Vec<NodeId> {
+        let (x, y, negative) = match self.kind(node) {
+            NodeKind::Method { method, args } if matches!(method.name, "add" | "sub") => {
+                (args[0], args[1], method.name == "sub")
             }
-            _ => None,
-        }
+            _ => return vec![node],
+        };
+        let (mut addends, others) = (self.addends(x), self.addends(y));
+        let span = self.nodes[node].span;
+        let signed = others.into_iter().map(|other| if negative { self.neg(other, span) } else { other });
+        addends.extend(signed);
+        addends
     }
 }
 

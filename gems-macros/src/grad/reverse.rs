@@ -351,11 +351,10 @@ impl<'a, 'b> Reverse<'a, 'b> {
                 });
                 self.join(cond, sides, expr.span);
             }
-            ExprKind::Cast(value) if is_differentiable(&value.ty) && is_differentiable(&expr.ty) => {
-                let gradient = gradients[0].map(|gradient| self.graph.cast(gradient, &value.ty, expr.span));
-                self.pull(value, &[gradient]);
+            ExprKind::Cast(value) if !is_differentiable(&value.ty) || !is_differentiable(&expr.ty) => {}
+            ExprKind::Cast(_) | ExprKind::Method { .. } | ExprKind::Call { .. } => {
+                self.pull_operation(expr, gradients);
             }
-            ExprKind::Method { .. } | ExprKind::Call { .. } => self.pull_operation(expr, gradients),
             _ => {}
         }
     }
@@ -377,16 +376,28 @@ impl<'a, 'b> Reverse<'a, 'b> {
 
     /// An operation; where its value is dead, nothing flows through it.
     fn pull_operation(&mut self, expr: &Expr, gradients: &[Option<NodeId>]) {
-        let dead = match gradients {
-            [Some(gradient)] => self.graph.split(*gradient),
-            _ => None,
-        };
-        if let Some((cond, then, otherwise)) = dead {
-            let sides = [then, otherwise].map(|gradient| {
+        let mut parts_of = |gradient: &Option<NodeId>| gradient.map(|gradient| self.graph.parts(gradient));
+        let parts: Vec<Vec<NodeId>> =
+            gradients.iter().map(|gradient| parts_of(gradient).unwrap_or_default()).collect();
+        let most = parts.iter().map(Vec::len).max().unwrap_or(0);
+        if most > 1 {
+            for k in 0..most {
+                let part: Vec<_> = parts.iter().map(|parts| parts.get(k).copied()).collect();
+                self.pull_operation(expr, &part);
+            }
+            return;
+        }
+        let alive: Vec<NodeId> =
+            gradients.iter().flatten().copied().filter(|&gradient| !self.graph.is_zero(gradient)).collect();
+        let Some(&first) = alive.first() else { return };
+        if let (true, Some((cond, ..))) =
+            (alive.iter().all(|&gradient| self.graph.may_be_dead(gradient)), self.graph.branches(first))
+        {
+            let sides = [true, false].map(|holds| {
                 let before = std::mem::take(&mut self.flows);
-                if !self.graph.is_zero(gradient) {
-                    self.pull_operation(expr, &[Some(gradient)]);
-                }
+                let mut side = |gradient: NodeId| self.graph.under(gradient, cond, holds);
+                let gradients: Vec<_> = gradients.iter().map(|gradient| gradient.map(&mut side)).collect();
+                self.pull_operation(expr, &gradients);
                 std::mem::replace(&mut self.flows, before)
             });
             return self.join(cond, sides, expr.span);
@@ -394,6 +405,10 @@ impl<'a, 'b> Reverse<'a, 'b> {
         match &expr.kind {
             ExprKind::Method { method, args } => self.pull_method(expr, method, args, gradients),
             ExprKind::Call { callee, args } => self.pull_call(expr, *callee, args, gradients),
+            ExprKind::Cast(value) => {
+                let gradient = self.graph.cast(first, &value.ty, expr.span);
+                self.pull(value, &[Some(gradient)]);
+            }
             _ => {}
         }
     }

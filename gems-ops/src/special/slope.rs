@@ -1,8 +1,9 @@
 //! Derivatives of special functions, in f64 and rounded once.
 //!
-//! Each takes the gradient of the result first. Relations of the functions among themselves are used where nothing
-//! cancels in them; near 0 and far out series take over.
+//! Each takes the gradient of the result first. Relations of the functions among themselves are used, and series
+//! near 0 and far out, where those cancel; of the scaled Bessel functions as many digits cancel as the argument has.
 
+use super::airy::airy_ai_slope;
 use super::bessel::{i0_f64, i0e_f64, i1_f64, i1e_f64};
 use super::error::erfcx_f64;
 use super::gamma::{digamma_f64, polygamma_f64, zeta_f64};
@@ -24,13 +25,13 @@ pub(super) fn of_ndtri<T: Float>(g: T, y: T) -> T {
     (g as f64 * (2.5066282746310002 * (0.5 * y * y).exp())) as T
 }
 
-/// 2x·erfcx(x) − 2/√π; far out, where that cancels, −(1 − 3/(2x²))/(x²√π).
+/// 2x·erfcx(x) − 2/√π; far out, where that cancels, its asymptotic series −(1 − 3q + 15q² − …)/(x²√π) in q = 1/(2x²).
 #[device_fn]
 pub(super) fn of_erfcx<T: Float>(g: T, x: T) -> T {
     let x = x as f64;
-    let square = x * x;
     let slope = if x > 50.0 {
-        -0.5 * f64::FRAC_2_SQRT_PI * (1.0 - 1.5 / square) / square
+        let q = 0.5 / (x * x);
+        -f64::FRAC_2_SQRT_PI * q * (1.0 - q * (3.0 - q * (15.0 - q * (105.0 - q * 945.0))))
     } else {
         2.0 * x * erfcx_f64(x) - f64::FRAC_2_SQRT_PI
     };
@@ -154,6 +155,11 @@ pub(super) fn of_spherical_j0<T: Float>(g: T, x: T) -> T {
     let slope =
         if x.abs() < 0.5 { sinc_slope(x) } else { (x.cos() - special_spherical_bessel_j0::scalar(x)) / x };
     (g as f64 * slope) as T
+}
+
+#[device_fn(grad)]
+pub(super) fn of_airy_ai<T: Float>(g: T, x: T) -> T {
+    (g as f64 * airy_ai_slope(x as f64)) as T
 }
 
 /// n·Uₙ₋₁.

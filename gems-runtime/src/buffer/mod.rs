@@ -75,9 +75,10 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
     fn run_some(
         op: &'static OpDef,
         operands: &[Operand<'_, Self>],
+        dtype: Option<DType>,
         wanted: &[bool],
     ) -> Result<SmallVec<[Option<Self>; 2]>> {
-        let results = Self::run(op, operands, None)?;
+        let results = Self::run(op, operands, dtype)?;
         Ok(results.into_iter().zip(wanted).map(|(result, wanted)| wanted.then_some(result)).collect())
     }
 

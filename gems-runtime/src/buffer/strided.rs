@@ -294,9 +294,10 @@ impl Buffer for StridedBuffer {
     fn run_some(
         op: &'static OpDef,
         operands: &[Operand<'_, Self>],
+        dtype: Option<DType>,
         wanted: &[bool],
     ) -> Result<SmallVec<[Option<Self>; 2]>> {
-        exec::call_some(op, operands, wanted)
+        exec::call_some(op, operands, dtype, wanted)
     }
 
     fn call_out(op: &'static OpDef, operands: &[Operand<'_, Self>], outputs: &mut [&mut Self]) -> Result<()> {

@@ -5,7 +5,7 @@
 use super::Fused;
 use super::fused::run_known;
 use crate::buffer::StridedBuffer;
-use crate::dtype::Scalar;
+use crate::dtype::{DType, Scalar};
 use crate::error::Result;
 use crate::op::{OpDef, Operand};
 use crate::plan::{
@@ -18,29 +18,31 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Programs of calls so far: plans of earlier calls are found by the address of theirs.
 static PROGRAMS: Mutex<BTreeSet<Arc<Program>>> = Mutex::new(BTreeSet::new());
 
-/// Runs `op` into new buffers, one for each result that is wanted.
+/// Runs `op` into new buffers, of a chosen dtype or that of each result, one for each result that is wanted.
 pub(crate) fn call_some(
     op: &'static OpDef,
     operands: &[Operand<'_, StridedBuffer>],
+    dtype: Option<DType>,
     wanted: &[bool],
 ) -> Result<SmallVec<[Option<StridedBuffer>; 2]>> {
     if wanted.iter().all(|&wanted| wanted) {
-        return Ok(super::call(op, operands, None)?.into_iter().map(Some).collect());
+        return Ok(super::call(op, operands, dtype)?.into_iter().map(Some).collect());
     }
     if !wanted.contains(&true) {
         return Ok(wanted.iter().map(|_| None).collect());
     }
-    some(op, operands, wanted).map_err(|error| error.in_op(op.name))
+    some(op, operands, dtype, wanted).map_err(|error| error.in_op(op.name))
 }
 
 fn some(
     op: &'static OpDef,
     operands: &[Operand<'_, StridedBuffer>],
+    dtype: Option<DType>,
     wanted: &[bool],
 ) -> Result<SmallVec<[Option<StridedBuffer>; 2]>> {
     let arguments = plan::arguments(operands);
     let op = op.form(&arguments);
-    let inference = plan::infer(op, &arguments, Outputs::New { dtype: None })?;
+    let inference = plan::infer(op, &arguments, Outputs::New { dtype })?;
     let program = interned(program(op, &inference, wanted));
     let metas = inference.outputs.iter().zip(wanted).filter(|(_, wanted)| **wanted);
     let outputs = metas

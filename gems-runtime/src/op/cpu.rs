@@ -131,20 +131,13 @@ macro_rules! lane {
     };
 }
 
-lane!(A 0);
-lane!(A 0 B 1);
-lane!(A 0 B 1 C 2);
-lane!(A 0 B 1 C 2 D 3);
-lane!(A 0 B 1 C 2 D 3 E 4);
-lane!(A 0 B 1 C 2 D 3 E 4 F 5);
-lane!(A 0 B 1 C 2 D 3 E 4 F 5 G 6);
-lane!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7);
-lane!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8);
-lane!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9);
-lane!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10);
-lane!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11);
-lane!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11 M 12);
-lane!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11 M 12 N 13);
-lane!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11 M 12 N 13 O 14);
-lane!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11 M 12 N 13 O 14 P 15);
-lane!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11 M 12 N 13 O 14 P 15 Q 16);
+/// A tuple of the first member, of the first two, and so on up to all.
+macro_rules! lanes {
+    ($($name:ident $index:tt)*;) => {};
+    ($($name:ident $index:tt)*; $next:ident $at:tt $($rest:tt)*) => {
+        lane!($($name $index)* $next $at);
+        lanes!($($name $index)* $next $at; $($rest)*);
+    };
+}
+
+lanes!(; A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11 M 12 N 13 O 14 P 15 Q 16 R 17 S 18 T 19 U 20 V 21 W 22);

@@ -5,7 +5,7 @@
 //! Keeps no record of calls; who differentiates a program says what was called with which operands.
 
 use crate::buffer::{Buffer, Meta};
-use crate::dtype::Category;
+use crate::dtype::{Category, DType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{Extent, Place, Quantity};
 use crate::op::builtin::gradient_copy;
@@ -132,6 +132,7 @@ fn unnamed<B: Buffer>(
                 })
             };
             let wanted: SmallVec<[bool; 8]> = (0..backward.outputs.len()).map(is_wanted).collect();
+            let dtype = unrounded(&inference.outputs, operands);
             let missing = || Error::new(ErrorKind::Value, "a result is missing; give all of them, or none");
             let arguments = def
                 .sources
@@ -147,7 +148,7 @@ fn unnamed<B: Buffer>(
                     }
                 })
                 .collect::<Result<SmallVec<[_; 8]>>>()?;
-            B::run_some(backward, &arguments, &wanted)?
+            B::run_some(backward, &arguments, dtype, &wanted)?
         }
         None => SmallVec::new(),
     };
@@ -171,6 +172,22 @@ fn unnamed<B: Buffer>(
         }
     };
     operands.iter().zip(def.gradients).map(gradient).collect()
+}
+
+/// The dtype that gradients are computed in where one is to be summed and its operand has another precision: what is
+/// summed must not be rounded before.
+fn unrounded<B: Buffer>(results: &[Meta<B::Size>], operands: &[Operand<'_, B>]) -> Option<DType> {
+    let result = results.iter().find(|result| result.dtype.category() >= Category::Float)?;
+    let loses = |operand: &Operand<'_, B>| match operand {
+        Operand::Buffer(buffer) => {
+            let operand = buffer.meta();
+            operand.dtype.category() >= Category::Float
+                && operand.dtype.real() != result.dtype.real()
+                && plan::needs_sum(result, operand)
+        }
+        Operand::Scalar(_) => false,
+    };
+    operands.iter().any(loses).then_some(result.dtype)
 }
 
 /// Whether a gradient has the shape and the dtype of its operand.

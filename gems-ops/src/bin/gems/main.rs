@@ -120,8 +120,8 @@ struct ReplayArgs {
     /// Compute and compare values, or only infer dtype, shape and strides.
     #[arg(long, value_enum, default_value = "eager")]
     mode: replay::Mode,
-    /// Compare gradients, of the cases that have them, instead of results.
-    #[arg(long, conflicts_with = "mode")]
+    /// Compare gradients, of the cases that have them, instead of results: eager, or traced as forward and backward.
+    #[arg(long)]
     grad: bool,
     /// Only cases of these ops, by PyTorch's name or ours.
     #[arg(long, value_delimiter = ',')]

@@ -27,6 +27,9 @@ pub(super) struct Call<B> {
     pub(super) arguments: Vec<(&'static str, Given<B>)>,
     /// The parameters that positional arguments have filled, in order.
     pub(super) positional: Vec<&'static str>,
+    name: String,
+    /// The column of the table that chose the op.
+    forms: &'static str,
 }
 
 #[derive(Debug)]
@@ -101,7 +104,24 @@ impl<B: Buffer> Call<B> {
         let words: Vec<&'static str> = words.collect();
         let operands = words.iter().map(|word| operand(word, &value).map_err(Verdict::Failed));
         let operands = operands.collect::<Result<_, _>>()?;
-        Ok(Call { op, operands, words, arguments, positional })
+        Ok(Call { op, operands, words, arguments, positional, name: name.to_owned(), forms })
+    }
+
+    /// The same call of other buffers; `other` gives one for each parameter that has a buffer.
+    pub(super) fn with_buffers<C: Buffer>(
+        &self,
+        mut other: impl FnMut(&'static str, &B) -> C,
+    ) -> Result<Call<C>, Verdict> {
+        let arguments = self.arguments.iter().map(|(param, given)| {
+            let given = match given {
+                Given::Buffer(buffer) => Given::Buffer(other(param, buffer)),
+                Given::Number(number) => Given::Number(*number),
+                Given::Word(word) => Given::Word(word.clone()),
+                Given::None => Given::None,
+            };
+            (*param, given)
+        });
+        Call::choose(&self.name, self.forms, arguments.collect(), self.positional.clone())
     }
 
     /// The operands as the library takes them.

@@ -17,8 +17,16 @@ use gems_ops::error::{Error, ErrorKind, Result};
 use gems_ops::op::{self, Operand, VjpSource};
 use gems_ops::{add, copy};
 
-/// The verdict on the gradients of a case; `None` if it has none.
-pub(super) fn torch_case(case: &TorchCase, device: Device, known: &Known) -> Option<Verdict> {
+/// Of which order gradients are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    First,
+    /// Of the sum of all first ones.
+    Second,
+}
+
+/// The verdict on the gradients of a case, by buffers of one kind; `None` if it has none.
+pub(super) fn torch_case<B: Subject>(case: &TorchCase, device: Device, known: &Known) -> Option<Verdict> {
     let recorded = case.grad.as_ref()?;
     let judge = || -> Result<Verdict, Stop> {
         let call = call_of::<StridedBuffer>(case, device)?;
@@ -28,7 +36,7 @@ pub(super) fn torch_case(case: &TorchCase, device: Device, known: &Known) -> Opt
             window.ok_or_else(|| Verdict::Unsupported(format!("no dtype {}", tensor.dtype)).into())
         };
         let cotangent = StridedBuffer::place(&window(&recorded.grad_out)?, device).map_err(Stop::of)?;
-        let gradients = first(&call, &cotangent)?;
+        let gradients = B::gradients(&call, &cotangent, Order::First)?;
         let mut verdict = Verdict::Passed;
         for (i, (&argument, want)) in recorded.wrt.iter().zip(&recorded.grads).enumerate() {
             let Some(want) = want else { continue };
@@ -67,27 +75,37 @@ fn compare_one(
     })
 }
 
-/// The gradients of PyTorch's positional arguments.
-pub(super) fn first(
+/// The gradients of PyTorch's positional arguments, by eager calls.
+pub(super) fn eager(
     call: &Call<StridedBuffer>,
     cotangent: &StridedBuffer,
+    order: Order,
 ) -> Result<Vec<Option<StridedBuffer>>, Stop> {
-    let results = run(call)?;
-    let mut cotangents = vec![cotangent.clone()];
-    for result in results.iter().skip(1) {
-        cotangents.push(zeros(result.dtype(), result).map_err(Stop::of)?);
+    match order {
+        Order::First => first(call, cotangent),
+        Order::Second => second(call, cotangent),
     }
+}
+
+/// The gradients of all results: the one that is given, and zeros.
+pub(super) fn cotangents(
+    call: &Call<StridedBuffer>,
+    given: &StridedBuffer,
+) -> Result<Vec<StridedBuffer>, Stop> {
+    let results = run(call)?;
+    let others = results.iter().skip(1).map(|result| zeros(result.dtype(), result).map_err(Stop::of));
+    [Ok(given.clone())].into_iter().chain(others).collect()
+}
+
+fn first(call: &Call<StridedBuffer>, cotangent: &StridedBuffer) -> Result<Vec<Option<StridedBuffer>>, Stop> {
+    let cotangents = cotangents(call, cotangent)?;
     let cotangents: Vec<&StridedBuffer> = cotangents.iter().collect();
     let gradients =
         op::vjp(call.op, &cotangents, &call.operands(), None).map_err(|error| Stop::of_call(error, call))?;
     of_arguments(call, &gradients)
 }
 
-/// The gradients of the sum of all gradients.
-pub(super) fn second(
-    call: &Call<StridedBuffer>,
-    cotangent: &StridedBuffer,
-) -> Result<Vec<Option<StridedBuffer>>, Stop> {
+fn second(call: &Call<StridedBuffer>, cotangent: &StridedBuffer) -> Result<Vec<Option<StridedBuffer>>, Stop> {
     let missing = |what: &str| Stop::Verdict(Verdict::Unsupported(format!("{} has no {what}", call.op.name)));
     let def = call.op.vjp.as_ref().ok_or_else(|| missing("derivative"))?;
     let backward = def.backward.ok_or_else(|| missing("second derivative"))?;

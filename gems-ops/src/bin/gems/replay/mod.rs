@@ -11,6 +11,7 @@ mod gradient;
 mod known;
 mod program;
 mod report;
+mod reverse;
 mod rules;
 mod subject;
 mod torch;
@@ -112,7 +113,12 @@ impl Replayer<'_> {
         if self.args.grad {
             case.grad.as_ref()?;
             return self.judge(label, |args, known| {
-                gradient::torch_case(case, args.device, known).unwrap_or(Verdict::Passed)
+                let verdict = match args.mode {
+                    Mode::Eager => gradient::torch_case::<StridedBuffer>(case, args.device, known),
+                    Mode::Symbolic => gradient::torch_case::<SymbolicBuffer>(case, args.device, known),
+                    Mode::Traced => gradient::torch_case::<TracedBuffer>(case, args.device, known),
+                };
+                verdict.unwrap_or(Verdict::Passed)
             });
         }
         self.judge(label, |args, known| match args.mode {

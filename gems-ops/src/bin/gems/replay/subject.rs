@@ -2,6 +2,7 @@
 
 use super::call::Call;
 use super::case::Window;
+use super::gradient::{self, Order};
 use super::report::Verdict;
 use crate::elements::Elements;
 use gems_ops::buffer::{Buffer, Meta, StridedBuffer, SymbolicBuffer};
@@ -33,6 +34,13 @@ pub(super) trait Subject: Buffer {
 
     /// The values, if there are any.
     fn elements(&self) -> Result<Option<Elements>>;
+
+    /// The gradients of a call's positional arguments from that of its first result.
+    fn gradients(
+        call: &Call<StridedBuffer>,
+        cotangent: &StridedBuffer,
+        order: Order,
+    ) -> Result<Vec<Option<StridedBuffer>>, Stop>;
 }
 
 impl Subject for StridedBuffer {
@@ -62,6 +70,14 @@ impl Subject for StridedBuffer {
 
     fn elements(&self) -> Result<Option<Elements>> {
         Elements::of(self).map(Some)
+    }
+
+    fn gradients(
+        call: &Call<StridedBuffer>,
+        cotangent: &StridedBuffer,
+        order: Order,
+    ) -> Result<Vec<Option<StridedBuffer>>, Stop> {
+        gradient::eager(call, cotangent, order)
     }
 }
 
@@ -93,6 +109,14 @@ impl Subject for SymbolicBuffer {
 
     fn elements(&self) -> Result<Option<Elements>> {
         Ok(None)
+    }
+
+    fn gradients(
+        _: &Call<StridedBuffer>,
+        _: &StridedBuffer,
+        _: Order,
+    ) -> Result<Vec<Option<StridedBuffer>>, Stop> {
+        Err(Verdict::Unsupported("gradients are compared with memory only".into()).into())
     }
 }
 

@@ -1,7 +1,10 @@
 //! Buffers whose every call is traced, fused and run, and must give the bits of the eager call.
 
+use super::call::Call;
 use super::case::Window;
-use super::subject::Subject;
+use super::gradient::Order;
+use super::reverse;
+use super::subject::{Stop, Subject};
 use crate::elements::Elements;
 use gems_ops::buffer::{Buffer, Meta, StridedBuffer, SymbolicBuffer};
 use gems_ops::device::Device;
@@ -111,7 +114,7 @@ fn symbolic<'a>(
 }
 
 /// The traced result has the description and the values of the eager one.
-fn same(op: &OpDef, eager: &StridedBuffer, traced: &StridedBuffer) -> Result<()> {
+pub(super) fn same(op: &OpDef, eager: &StridedBuffer, traced: &StridedBuffer) -> Result<()> {
     let differs = |what: String| {
         Err(Error::new(ErrorKind::Value, format!("traced differs from eager: {what}")).in_op(op.name))
     };
@@ -151,5 +154,13 @@ impl Subject for TracedBuffer {
 
     fn elements(&self) -> Result<Option<Elements>> {
         self.0.elements()
+    }
+
+    fn gradients(
+        call: &Call<StridedBuffer>,
+        cotangent: &StridedBuffer,
+        order: Order,
+    ) -> Result<Vec<Option<StridedBuffer>>, Stop> {
+        reverse::gradients(call, cotangent, order)
     }
 }

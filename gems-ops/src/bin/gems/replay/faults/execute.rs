@@ -2,7 +2,7 @@
 
 use super::super::call::{Call, Given};
 use super::super::case::{self, Window};
-use super::super::gradient;
+use super::super::gradient::Order;
 use super::super::program::{in_place, interpret, write_into};
 use super::super::report::Verdict;
 use super::super::run;
@@ -61,7 +61,7 @@ pub(super) fn execute<B: Subject>(case: &FaultCase, device: Device) -> Result<Ve
 }
 
 /// The gradients of all inputs, of first or second order.
-pub(super) fn execute_gradients(
+pub(super) fn execute_gradients<B: Subject>(
     case: &FaultCase,
     device: Device,
 ) -> Result<Vec<Option<StridedBuffer>>, Stop> {
@@ -79,11 +79,7 @@ pub(super) fn execute_gradients(
         }
         None => StridedBuffer::full(result.dtype(), result.shape(), 1, device).map_err(Stop::of)?,
     };
-    if case.check == "grad2" {
-        gradient::second(&call, &cotangent)
-    } else {
-        gradient::first(&call, &cotangent)
-    }
+    B::gradients(&call, &cotangent, if case.check == "grad2" { Order::Second } else { Order::First })
 }
 
 /// The sum of many inputs, each full of its number.
