@@ -89,5 +89,6 @@ CALL(cuModuleGetFunction, (Handle* out, Handle, const char*), *out = next_handle
 CALL(cuFuncGetAttribute, (int* value, int, Handle), *value = 0)
 CALL(cuFuncSetAttribute, (Handle, int, int))
 CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, Handle, int, size_t), *blocks = 8)
+CALL(cuLaunchKernelEx, (const void*, Handle, void**, void**))
 CALL(cuLaunchKernel,
      (Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void**, void**))

@@ -6,7 +6,7 @@
 //! shifted.
 
 use super::abi::memory_type;
-use super::operand::{Operands, compute, declare_held, declare_policy, single_loads};
+use super::operand::{Operands, compute, declare_held, declare_policy, single_loads, wait_for_earlier};
 use super::uses::Uses;
 use super::writer::Writer;
 use crate::plan::{Access, KernelSpec};
@@ -52,6 +52,7 @@ pub(super) fn write(
 
     text.line(&format!("extern \"C\" __global__ void __launch_bounds__({threads})"));
     text.block(&format!("{entry}({})", operands.signature(spec)), |text| {
+        wait_for_earlier(text, uses);
         text.line(&format!(
             "// A thread takes {vectors} vectors of {width} elements, {} apart.",
             width * threads

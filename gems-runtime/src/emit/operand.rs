@@ -174,6 +174,12 @@ pub(super) fn declare_held(
     }
 }
 
+/// The first statement of every kernel.
+pub(super) fn wait_for_earlier(text: &mut Writer, uses: &mut Uses) {
+    uses.require("wait_for_earlier", []);
+    text.line("math::wait_for_earlier();");
+}
+
 /// Declares how lines that are loaded leave L2, by the size of the whole call; a block takes so many elements.
 pub(super) fn declare_policy(text: &mut Writer, uses: &mut Uses, spec: &KernelSpec, per_block: u32) {
     let stored = |access: Access, dtype: DType| if has_strides(access) { dtype.size() as u64 } else { 0 };

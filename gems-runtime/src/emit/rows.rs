@@ -5,7 +5,9 @@
 //! vectors, each row's vectors count from there, so that stores are whole but for the row's ends.
 
 use super::abi::{has_strides, memory_type};
-use super::operand::{Operand, Operands, compute, declare_held, declare_policy, index_types, single_loads};
+use super::operand::{
+    Operand, Operands, compute, declare_held, declare_policy, index_types, single_loads, wait_for_earlier,
+};
 use super::uses::Uses;
 use super::writer::Writer;
 use crate::plan::{Access, IndexWidth, KernelSpec};
@@ -75,6 +77,7 @@ pub(super) fn write(
 
     text.line(&format!("extern \"C\" __global__ void __launch_bounds__({threads})"));
     text.block(&format!("{entry}({})", operands.signature(spec)), |text| {
+        wait_for_earlier(text, uses);
         text.line(&format!(
             "// A thread takes {vectors} vectors of {width} elements, {threads} vectors apart."
         ));

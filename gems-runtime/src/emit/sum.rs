@@ -6,7 +6,7 @@
 
 use super::Source;
 use super::abi::{Packed, low_word, memory_type};
-use super::operand::{Memory, convert};
+use super::operand::{Memory, convert, wait_for_earlier};
 use super::prelude;
 use super::uses::Uses;
 use super::writer::Writer;
@@ -65,6 +65,7 @@ pub fn sum_source(spec: &ReduceSpec) -> Result<Source> {
     kernel.line(&format!("extern \"C\" __global__ void __launch_bounds__({threads})"));
     let head = format!("{entry}(const {from}* __restrict__ in, {to}* __restrict__ out, const Axes axes)");
     kernel.block(&head, |text| {
+        wait_for_earlier(text, &mut uses);
         text.line(&format!("// A block has {results} results; {lanes} threads share the elements of each."));
         text.line(&format!("__shared__ {sum} partial[{threads}];"));
         text.line(&format!("const u32 lane = threadIdx.x / {results};"));

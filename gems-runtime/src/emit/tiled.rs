@@ -5,7 +5,9 @@
 //! along the rows. All loads of a thread are issued before the barrier.
 
 use super::abi::memory_type;
-use super::operand::{Operand, Operands, compute, declare_held, declare_policy, index_types, single_loads};
+use super::operand::{
+    Operand, Operands, compute, declare_held, declare_policy, index_types, single_loads, wait_for_earlier,
+};
 use super::rows::{Bounds, Row, declare_axes, decode, offset};
 use super::uses::Uses;
 use super::writer::Writer;
@@ -103,6 +105,7 @@ pub(super) fn write(
 
     text.line(&format!("extern \"C\" __global__ void __launch_bounds__({threads})"));
     text.block(&format!("{entry}({})", operands.signature(spec)), |text| {
+        wait_for_earlier(text, uses);
         text.line(&format!(
             "// A block takes a tile of {down} × {across} elements, a thread {vectors} vectors of {width}."
         ));

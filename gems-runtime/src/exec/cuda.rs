@@ -35,8 +35,8 @@ pub(super) fn run(call: &Call<'_>, ordinal: u32) -> Result<()> {
     let arguments = packed.pointers();
     let (grid, block) = shape(call.plan);
     // SAFETY: the arguments are packed for this very spec; the plan keeps every access inside the operands, whose
-    // memory goes back to the allocator in stream order behind this launch.
-    unsafe { function.launch(&stream, grid, block, 0, &arguments) }
+    // memory goes back to the allocator in stream order behind this launch; the kernel begins with a wait.
+    unsafe { function.launch_overlapping(&stream, grid, block, &arguments) }
 }
 
 /// Orders the stream behind earlier uses of all operands.
@@ -120,7 +120,7 @@ impl Launch {
             }
         }
         // SAFETY: as in `run`; what is packed differs from the planned call in addresses and numbers only.
-        unsafe { self.function.launch(&stream, self.grid, self.block, 0, &self.arguments) }
+        unsafe { self.function.launch_overlapping(&stream, self.grid, self.block, &self.arguments) }
     }
 }
 
@@ -246,6 +246,6 @@ pub(super) fn sum(call: &SumCall<'_>, ordinal: u32) -> Result<()> {
     let arguments = packed.pointers();
     let blocks = u32::try_from(call.plan.blocks()).unwrap_or(u32::MAX);
     // SAFETY: the arguments are packed for this very spec; the plan keeps every access inside the operands, whose
-    // memory goes back to the allocator in stream order behind this launch.
-    unsafe { function.launch(&stream, [blocks, 1, 1], [spec.threads, 1, 1], 0, &arguments) }
+    // memory goes back to the allocator in stream order behind this launch; the kernel begins with a wait.
+    unsafe { function.launch_overlapping(&stream, [blocks, 1, 1], [spec.threads, 1, 1], &arguments) }
 }

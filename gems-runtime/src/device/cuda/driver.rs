@@ -117,6 +117,38 @@ functions! {
     launch_kernel: "cuLaunchKernel" = fn(
         Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void
     ) -> Status;
+    launch_kernel_ex: "cuLaunchKernelEx" =
+        fn(*const LaunchConfig, Handle, *mut *mut c_void, *mut *mut c_void) -> Status;
+}
+
+/// `CUlaunchConfig`.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct LaunchConfig {
+    pub(super) grid: [c_uint; 3],
+    pub(super) block: [c_uint; 3],
+    pub(super) smem_bytes: c_uint,
+    pub(super) stream: Handle,
+    pub(super) attributes: *const LaunchAttribute,
+    pub(super) n_attributes: c_uint,
+}
+
+/// `CUlaunchAttribute`: a number that names it, and 64 bytes of value.
+#[derive(Debug)]
+#[repr(C, align(8))]
+pub(crate) struct LaunchAttribute {
+    id: c_uint,
+    pad: u32,
+    value: [c_int; 16],
+}
+
+impl LaunchAttribute {
+    /// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`: the kernel waits by itself for the one before it.
+    pub(super) const OVERLAPPING: LaunchAttribute = {
+        let mut value = [0; 16];
+        value[0] = 1;
+        LaunchAttribute { id: 6, pad: 0, value }
+    };
 }
 
 /// What helps against some errors of the driver, by status.

@@ -254,4 +254,7 @@ fake! {
         _block_x: c_uint, _block_y: c_uint, _block_z: c_uint,
         _smem: c_uint, stream: Handle, _args: *mut *mut c_void, _extra: *mut *mut c_void
     ) { plain("launch", &format!("{} on {}", n(function), n(stream))) }
+    fn launch_kernel_ex(
+        config: *const LaunchConfig, function: Handle, _args: *mut *mut c_void, _extra: *mut *mut c_void
+    ) { plain("launch overlapping", &format!("{} on {}", n(function), n(unsafe { (*config).stream }))) }
 }

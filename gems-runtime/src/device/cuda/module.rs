@@ -10,7 +10,7 @@ use std::fmt;
 use std::ptr;
 
 use super::context::Context;
-use super::driver::{Functions, Handle, SUCCESS, Status};
+use super::driver::{Functions, Handle, LaunchAttribute, LaunchConfig, SUCCESS, Status};
 use super::stream::Stream;
 use crate::compile::{Binary, BinaryKind};
 use crate::error::{Error, ErrorKind, Result};
@@ -159,6 +159,39 @@ impl Function {
         }
         // SAFETY: as above.
         unsafe { self.launch_times(stream, grid, block, smem_bytes, args, 1) }
+    }
+
+    /// As [`Function::launch`], where the launch may overlap the end of the kernel before it: from sm_90 on, which takes
+    /// less time of the host and of the device.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// As there; and the kernel accesses no memory before it has waited for earlier kernels (`griddepcontrol.wait`).
+    pub(crate) unsafe fn launch_overlapping(
+        &self,
+        stream: &Stream,
+        grid: [u32; 3],
+        block: [u32; 3],
+        args: &[*mut c_void],
+    ) -> Result<()> {
+        static ATTRIBUTE: LaunchAttribute = LaunchAttribute::OVERLAPPING;
+        if self.ctx.arch().major >= 9 && stream.context() == self.ctx && !stream.raw().is_null() {
+            let (attributes, n_attributes) = (&raw const ATTRIBUTE, 1);
+            let config =
+                LaunchConfig { grid, block, smem_bytes: 0, stream: stream.raw(), attributes, n_attributes };
+            let args = args.as_ptr().cast_mut();
+            // SAFETY: function and stream are live and of one context, the configuration is of this one attribute, which
+            // the driver only reads; the caller promises the rest.
+            let status =
+                unsafe { (self.ctx.functions().launch_kernel_ex)(&config, self.raw, args, ptr::null_mut()) };
+            if !WANTS_CONTEXT.contains(&status) {
+                return self.ctx.check(status, "cuLaunchKernelEx");
+            }
+        }
+        // SAFETY: the caller promises more than is needed.
+        unsafe { self.launch(stream, grid, block, 0, args) }
     }
 
     fn elsewhere(&self, stream: &Stream) -> Error {

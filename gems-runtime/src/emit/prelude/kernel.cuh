@@ -56,6 +56,14 @@ __device__ __forceinline__ u64 divide(u64 n, divisor<u64> by) {
 #endif
 }
 
+//@ wait_for_earlier
+// Waits until earlier kernels are done and their results can be seen: a launch may overlap their ends.
+__device__ __forceinline__ void wait_for_earlier() {
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 //@ l2_policy
 // When lines that were loaded leave L2: last, where a call streams many times what L2 holds. The lines that it writes then
 // leave earlier; on an H200 the same bytes reach DRAM in less time.
