@@ -351,16 +351,13 @@ impl Buffer for SymbolicBuffer {
             let given: SmallVec<[&Meta<Dim>; 2]> = outputs.iter().map(|output| &output.meta).collect();
             traced(op, operands, &given, || plan::infer(op, &arguments, Outputs::Given(&given)))?
         };
-        let resizes = |output: &SymbolicBuffer, meta: &Meta<Dim>| {
-            output.meta.layout.is_empty() && !meta.layout.is_empty()
-        };
+        // An empty output of another shape is resized, as by a real call: it gets memory of its own.
+        let resizes = |output: &SymbolicBuffer, meta: &Meta<Dim>| output.meta.layout != meta.layout;
         let results: SmallVec<[SymbolicBuffer; 2]> = outputs
             .iter()
             .zip(inference.outputs.iter().cloned())
             .map(|(output, meta)| {
-                // An empty output is resized, as by a real call: it gets memory of its own.
-                let resized = resizes(output, &meta);
-                let memory = if resized { Arc::default() } else { output.memory.clone() };
+                let memory = if resizes(output, &meta) { Arc::default() } else { output.memory.clone() };
                 SymbolicBuffer::in_memory(meta, memory)
             })
             .collect();
@@ -390,7 +387,7 @@ impl Buffer for SymbolicBuffer {
     }
 }
 
-/// Records a call of traced operands; nothing to record where none is traced.
+/// Records a call of traced operands, or of numbers alone in a trace; nothing to record where none is traced.
 fn record(
     op: &'static OpDef,
     operands: &[Operand<'_, SymbolicBuffer>],
