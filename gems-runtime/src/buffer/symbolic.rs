@@ -405,15 +405,17 @@ fn record(
         Recorded::Buffer(_, traced) => *traced,
         Recorded::Number(_) => None,
     });
-    match inputs.chain(into.iter().copied().flatten()).next() {
-        None => Ok(vec![None; inference.outputs.len()]),
-        Some(Traced { recorder, .. }) => {
-            let into: SmallVec<[Option<usize>; 2]> =
-                into.iter().map(|traced| traced.map(|traced| traced.memory)).collect();
-            let traced = recorder.record(op, &operands, inference, &into)?;
-            Ok(traced.into_iter().map(Some).collect())
-        }
-    }
+    let buffers = operands.iter().filter(|operand| matches!(operand, Recorded::Buffer(..))).count();
+    let recorder = match inputs.chain(into.iter().copied().flatten()).next() {
+        Some(Traced { recorder, .. }) => Some(recorder.clone()),
+        None if buffers + into.len() == 0 => Recorder::running(),
+        None => None,
+    };
+    let Some(recorder) = recorder else { return Ok(vec![None; inference.outputs.len()]) };
+    let into: SmallVec<[Option<usize>; 2]> =
+        into.iter().map(|traced| traced.map(|traced| traced.memory)).collect();
+    let traced = recorder.record(op, &operands, inference, &into)?;
+    Ok(traced.into_iter().map(Some).collect())
 }
 
 /// Refuses the overlaps that a real call refuses, among operands whose place is known; a real call checks them all.

@@ -56,7 +56,7 @@ pub(super) fn record<R: Returned>(
         let symbolic = SymbolicBuffer::like_symbolic(&Meta { layout, ..meta.clone() }, &name, &scope)?;
         traced.push(symbolic.into_input(&recorder, index, &name));
     }
-    let returned = function(traced)?;
+    let returned = recorder.run(|| function(traced))?;
     let result = |buffer: &SymbolicBuffer| match buffer.traced() {
         Some(traced) => Ok(View { memory: traced.memory, layout: buffer.meta().layout.clone() }),
         None => {
