@@ -59,22 +59,41 @@ fn binary_ops_agree_on_special_values() {
     assert_eq!(differences.unwrap(), Vec::<String>::new());
 }
 
-/// Runs `op` on both back ends into outputs of this layout.
+/// Runs `op` on both back ends into outputs of these layouts.
 #[track_caller]
-fn check_out(op: &'static OpDef, buffers: &[StridedBuffer], out: &StridedBuffer, context: &str) {
+fn check_out(op: &'static OpDef, buffers: &[StridedBuffer], outs: &[&StridedBuffer], context: &str) {
     let operands = agree::operands(op, buffers, Scalar::I64(2));
-    let copy = |buffer: &StridedBuffer| {
+    let copy = |buffer: &&StridedBuffer| {
         let elements = buffer.storage().bytes() / buffer.dtype().size();
         let whole = StridedBuffer::zeros(buffer.dtype(), &[elements], Device::Cpu).unwrap();
-        let layout = &Buffer::meta(buffer).layout;
+        let layout = &Buffer::meta(*buffer).layout;
         whole.as_strided(layout.shape(), layout.strides(), layout.offset()).unwrap()
     };
-    let (mut cpu, mut host) = (copy(out), copy(out));
-    StridedBuffer::call_out(op, &operands, &mut [&mut cpu])
+    let [mut cpu, mut host] = [(); 2].map(|()| outs.iter().map(copy).collect::<Vec<_>>());
+    StridedBuffer::call_out(op, &operands, &mut cpu.iter_mut().collect::<Vec<_>>())
         .unwrap_or_else(|error| panic!("{context}: {error}"));
-    exec::call_out_on(host_run::back_end, op, &operands, &mut [&mut host])
+    exec::call_out_on(host_run::back_end, op, &operands, &mut host.iter_mut().collect::<Vec<_>>())
         .unwrap_or_else(|error| panic!("{context}: {error}"));
-    agree::same(op, &[cpu], &[host], context);
+    agree::same(op, &cpu, &host, context);
+}
+
+#[test]
+fn outputs_in_different_orders_agree() {
+    use cases::View::{Contiguous, Cropped, Flipped, Transposed};
+    let mut random = Random::new(4);
+    for shape in [[70, 70], [33, 66]] {
+        for view in [Contiguous, Cropped, Flipped, Transposed] {
+            for [first, second] in [[Contiguous, Transposed], [Transposed, Contiguous], [Cropped, Transposed]]
+            {
+                let mut buffer = |dtype: DType, view: cases::View| {
+                    random.buffer(dtype, &view.layout(&shape).unwrap(), agree::range(add::DEF))
+                };
+                let (mantissa, exponent) = (buffer(DType::F32, first), buffer(DType::I32, second));
+                let context = format!("{shape:?}: {view:?} into {first:?} and {second:?}");
+                check_out(frexp::DEF, &[buffer(DType::F32, view)], &[&mantissa, &exponent], &context);
+            }
+        }
+    }
 }
 
 #[test]
@@ -93,7 +112,7 @@ fn outputs_of_any_place_agree() {
                     };
                     let (x, y, z) = (buffer(view), buffer(Contiguous), buffer(out));
                     let context = format!("{dtype} {shape:?}: {view:?} into {out:?}");
-                    check_out(add::DEF, &[x, y], &z, &context);
+                    check_out(add::DEF, &[x, y], &[&z], &context);
                 }
             }
         }

@@ -74,6 +74,35 @@ fn another_process_runs_it_without_driver_and_compiler() {
 }
 
 #[test]
+fn kernels_that_copy_an_operand_first_and_those_of_inputs_that_share_memory_are_saved() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("function.gems");
+    let saved = |f: &dyn Fn(&Path) -> Result<()>, kernel: &str| {
+        f(&path).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        bytes.windows(kernel.len()).any(|window| window == kernel.as_bytes())
+    };
+    let f = compile(|[x, mut y]: [SymbolicBuffer; 2]| {
+        let even = x.slice(0, 0, isize::MAX, 2)?;
+        maximum::out(&even, 0, &mut even.flip(&[0])?)?;
+        sub::inplace(&mut y, 1)
+    });
+    f.call([&buffer(9, 0.1), &buffer(4, 0.2)]).unwrap();
+    for kernel in ["// maximum: (f32, f32) -> f32", "// sub: (f32, f32) -> f32"] {
+        assert!(saved(&|path| f.save(path), kernel), "{kernel}");
+    }
+    let f = compile(|[mut x, y]: [SymbolicBuffer; 2]| {
+        let product = mul(&x, &y)?;
+        add::inplace(&mut x, &product)
+    });
+    let x = buffer(9, 0.1);
+    f.call([&x, &x]).unwrap();
+    for kernel in ["// mul: (f32, f32) -> f32", "// add: (f32, f32) -> f32"] {
+        assert!(saved(&|path| f.save(path), kernel), "{kernel}");
+    }
+}
+
+#[test]
 fn damage_of_any_kind_is_refused() {
     let folder = TempDir::new().unwrap();
     let (path, _) = saved(&folder, 5);

@@ -1,13 +1,11 @@
 //! Traced and fused functions give what eager calls give, bit for bit, for sizes they were not traced with.
 #![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
-use gems_ops::{REGISTRY, prelude::*};
+use gems_ops::prelude::*;
 use gems_runtime::layout::Layout;
-use gems_runtime::trace::{Form, Graph, Loaded, Options, trace};
+use gems_runtime::trace::{Options, trace};
 use gems_tests::compare::{Bound, compare};
-use gems_tests::dag::{Dag, Taste};
 use gems_tests::random::{Random, Range};
-use std::path::Path;
 
 /// The mission's function.
 fn gated<B: Buffer>(x: &B, y: &B) -> Result<B> {
@@ -245,6 +243,31 @@ fn a_mirrored_read_of_what_is_written_is_not_fused() {
     assert_eq!(got.to_vec::<f32>().unwrap(), [18.0; 10]);
 }
 
+/// Turns every second element of a vector around, into the negatives of what stood there.
+fn turn<B: Buffer>(x: &B) -> Result<B> {
+    let even = x.slice(0, 0, isize::MAX, 2)?;
+    let doubled = mul(&even, 2)?;
+    let mut turned = even.flip(&[0])?;
+    sub::out(&even, &doubled, &mut turned)?;
+    mul(&turned, &turned)
+}
+
+#[test]
+fn an_op_that_overwrites_its_operand_in_another_order_is_a_kernel_of_its_own() {
+    let f = compile(|[x]: [SymbolicBuffer; 1]| turn(&x));
+    let mut values = Random::new(11);
+    for n in [8, 100_001, 8, 100_001] {
+        let [x, eager] = {
+            let x = random(&mut values, DType::F32, &[n]);
+            [copy(&x).unwrap(), x]
+        };
+        same(&turn(&eager).unwrap(), &f.call([&x]).unwrap());
+        same(&eager, &x);
+    }
+    let x = random(&mut values, DType::F32, &[8]);
+    assert_eq!(f.cuda_sources([&x]).unwrap().len(), 3, "{}", f.explain([&x]).unwrap());
+}
+
 #[test]
 fn inputs_that_share_memory_run_op_by_op() {
     let f = compile(|[mut x, y]: [SymbolicBuffer; 2]| {
@@ -255,6 +278,11 @@ fn inputs_that_share_memory_run_op_by_op() {
     let got = f.call([&x, &x.flip(&[0]).unwrap()]).unwrap();
     assert_eq!(got.to_vec::<f32>().unwrap(), [7.0; 4]);
     assert_eq!(f.stats().unfused, 1);
+    // Those that are only read may be the same.
+    let f = compile(|[mut x, y, z]: [SymbolicBuffer; 3]| add::inplace(&mut x, &mul(&y, &z)?));
+    f.call([&got, &x, &x.flip(&[0]).unwrap()]).unwrap();
+    assert_eq!(got.to_vec::<f32>().unwrap(), [17.0, 19.0, 19.0, 17.0]);
+    assert_eq!(f.stats().unfused, 0);
 }
 
 #[test]
@@ -264,6 +292,36 @@ fn what_comes_from_outside_the_trace_is_refused() {
     let x = StridedBuffer::zeros(DType::F32, &[4], Device::Cpu).unwrap();
     let error = f.call([&x]).unwrap_err().to_string();
     assert!(error.contains("does not belong to this trace"), "{error}");
+}
+
+/// With results that no input takes part in.
+fn with_constants<B: Buffer>(x: &B) -> Result<[B; 3]> {
+    let mut half: B = div(3, 2)?;
+    sub::inplace(&mut half, 1)?;
+    let truth: B = lt(1, 2)?;
+    Ok([mul(x, &half)?, half, truth.broadcast_to(&[2])?])
+}
+
+#[test]
+fn calls_of_numbers_alone_are_constants_of_the_trace() {
+    let f = compile(|[x]| with_constants(&x));
+    let x = StridedBuffer::from_vec(vec![1.0f32, -3.0, 8.0], &[3]).unwrap();
+    for _ in 0..2 {
+        let expected = with_constants(&x).unwrap();
+        let got = f.call([&x]).unwrap();
+        for (expected, got) in expected.iter().zip(&got) {
+            same(expected, got);
+        }
+        assert_eq!(got[0].to_vec::<f32>().unwrap(), [0.5, -1.5, 4.0]);
+    }
+    // Outside of a trace, and in another one, they have no value.
+    let outside: SymbolicBuffer = add(1, 2).unwrap();
+    let f = compile(move |[x]: [SymbolicBuffer; 1]| add(&x, &outside));
+    assert_eq!(f.call([&x]).unwrap_err().kind(), ErrorKind::Value);
+    let gradient = grad(|[x]: [SymbolicBuffer; 1]| with_constants(&x).map(|[product, ..]| product));
+    assert_eq!(gradient.call([&x]).unwrap()[0].to_vec::<f32>().unwrap(), [0.5; 3]);
+    let f = compile(|[]: [SymbolicBuffer; 0]| add::<SymbolicBuffer>(1, 2));
+    assert_eq!(f.call([]).unwrap().to_vec::<i64>().unwrap(), [3]);
 }
 
 #[test]
@@ -294,126 +352,18 @@ fn explanations_say_what_is_apart_and_why() {
     assert!(text.contains("  stores tanh_0: kernel 1 reads it\n"), "{text}");
 }
 
-/// The same views of memory of their own.
-fn copies(given: &[StridedBuffer]) -> Vec<StridedBuffer> {
-    let same = |buffer: &StridedBuffer| {
-        let elements = buffer.storage().bytes() / buffer.dtype().size();
-        let whole = copy(&buffer.as_strided(&[elements], &[1], 0)?)?;
-        whole.as_strided(buffer.shape(), buffer.strides(), buffer.meta().layout.offset())
-    };
-    given.iter().map(|buffer| same(buffer).unwrap()).collect()
-}
-
-/// A function with inputs, and what eager calls make of them.
-struct Case {
-    dag: Dag,
-    given: Vec<StridedBuffer>,
-    /// The results, then the inputs as they were left.
-    expected: Vec<StridedBuffer>,
-}
-
-impl Case {
-    fn new(random: &mut Random, taste: Taste) -> Case {
-        let dag = Dag::new(random, taste);
-        let given = dag.fill(random);
-        let inputs = copies(&given);
-        let mut expected = dag.run(&inputs).unwrap_or_else(|error| panic!("{dag:?}: {error}"));
-        expected.extend(inputs);
-        Case { dag, given, expected }
-    }
-
-    fn trace(&self, fusion: Fusion) -> Form {
-        let inputs: Vec<&StridedBuffer> = self.given.iter().collect();
-        let options = Options { fusion, ..Options::default() };
-        trace(&inputs, options, |inputs| self.dag.run(&inputs))
-            .unwrap_or_else(|e| panic!("{:?}: {e}", self.dag))
-    }
-
-    /// Runs the function on fresh inputs and compares.
-    #[track_caller]
-    fn check(&self, what: &str, form: &Form, run: impl Fn(&[&StridedBuffer]) -> Result<Vec<StridedBuffer>>) {
-        let inputs = copies(&self.given);
-        let context = || format!("{what}: {:?}\n{}\n{}", self.dag, form.graph(), form.explain());
-        let results = run(&inputs.iter().collect::<Vec<_>>());
-        let results = results.unwrap_or_else(|error| panic!("{error}\n{}", context()));
-        assert_eq!(self.expected.len(), results.len() + inputs.len());
-        for (expected, got) in self.expected.iter().zip(results.iter().chain(&inputs)) {
-            assert_eq!(expected.meta(), got.meta(), "{}", context());
-            compare(expected, got, Bound::Exact).unwrap_or_else(|found| panic!("{found}\n{}", context()));
-        }
-    }
-}
-
 #[test]
-fn random_functions_give_the_same_bits_eager_traced_fused_and_loaded() {
-    let folder = tempfile::tempdir().unwrap();
-    let check = |random: &mut Random, turn: usize, path: &Path| {
-        let case = Case::new(random, Taste::ALL);
-        let [fused, unfused] = [Fusion::On, Fusion::Off].map(|fusion| case.trace(fusion));
-        case.check(&format!("turn {turn} fused"), &fused, |inputs| fused.run(inputs));
-        case.check(&format!("turn {turn} op by op"), &unfused, |inputs| unfused.run(inputs));
-
-        let text = fused.graph().to_string();
-        let again = Graph::parse(&text, REGISTRY.iter()).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        assert!(*fused.graph() == again && again.to_string() == text, "turn {turn}:\n{text}\n{again}");
-
-        fused.save(path).unwrap();
-        let loaded = Loaded::from_file(path, REGISTRY.iter()).unwrap();
-        // The second call takes the way of known layouts.
-        for call in ["first", "second"] {
-            case.check(&format!("turn {turn} loaded, {call} call"), &fused, |inputs| loaded.call(inputs));
-        }
-        case.dag.ops()
-    };
-    let half = |seed: u64| {
-        let (mut random, path) = (Random::new(seed), folder.path().join(format!("{seed}.gems")));
-        (0..2_500).map(|turn| check(&mut random, turn, &path)).sum::<usize>()
-    };
-    let n_ops = std::thread::scope(|scope| {
-        let other = scope.spawn(|| half(8));
-        half(6) + other.join().unwrap()
-    });
-    assert!(n_ops > 40_000, "{n_ops} ops");
-}
-
-/// Kernels as the host's compiler builds them; functions of few ops, since each kernel is built.
-#[cfg(feature = "host-run")]
-#[test]
-fn random_functions_give_the_same_bits_in_generated_code() {
-    use gems_runtime::exec::BackEnds;
-    use gems_tests::host_run;
-
-    let back_ends = BackEnds { kernel: host_run::back_end, sum: host_run::sum_back_end };
-    let mut random = Random::new(7);
-    for turn in 0..60 {
-        let case = Case::new(&mut random, Taste { ops: 12, ..Taste::EXACT });
-        let form = case.trace(Fusion::On);
-        case.check(&format!("turn {turn}"), &form, |inputs| form.run_on(back_ends, inputs));
+fn an_empty_output_of_another_shape_gets_memory_of_its_own() {
+    fn function<B: Buffer>(x: &B, y: &B) -> Result<B> {
+        let mut out = x.clone();
+        neg::out(y, &mut out)?;
+        Ok(out)
     }
-}
-
-/// Kernels as NVRTC takes them, with rounded and with wide intermediates.
-#[cfg(feature = "nvrtc")]
-#[test]
-fn kernels_of_random_functions_compile() {
-    use gems_runtime::compile::{Arch, Nvrtc};
-
-    let nvrtc = Nvrtc::get().expect("this test needs NVRTC");
-    let mut random = Random::new(11);
-    for turn in 0..20 {
-        let case = Case::new(&mut random, Taste { ops: 12, ..Taste::ALL });
-        let inputs: Vec<&StridedBuffer> = case.given.iter().collect();
-        for rounding in [Rounding::Exact, Rounding::Wide] {
-            let options = Options { rounding, ..Options::default() };
-            let form = trace(&inputs, options, |inputs| case.dag.run(&inputs)).unwrap();
-            for source in form.cuda_sources(&inputs).unwrap() {
-                let (_, head) = source.split_once("__global__").unwrap();
-                // The name stands on the line behind the bounds of the launch.
-                let entry = head.lines().nth(1).and_then(|line| line.split('(').next()).unwrap();
-                if let Err(error) = nvrtc.compile(&source, entry, Arch::from_number(90)) {
-                    panic!("turn {turn}: {error}\n{source}");
-                }
-            }
-        }
+    let f = compile(|[x, y]| function(&x, &y));
+    for extent in [0, 3] {
+        let x = StridedBuffer::zeros(DType::F32, &[5], Device::Cpu).unwrap();
+        let x = x.as_strided(&[1, 4, 0], &[1, 1, 1], 1).unwrap();
+        let y = StridedBuffer::zeros(DType::F32, &[6, 4, extent], Device::Cpu).unwrap();
+        assert_eq!(function(&x, &y).unwrap().meta(), f.call([&x, &y]).unwrap().meta());
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! A function is a list of steps that do not depend on the kind of buffer, so it runs eagerly and traced.
 
-use crate::agree::EXACT_OPS;
+use crate::agree::{self, EXACT_OPS};
+use crate::compare::Bound;
 use crate::random::{Random, Range};
 use gems_ops::{REGISTRY, prelude::*};
 use gems_runtime::layout::{Layout, Quantity};
 use gems_runtime::op::{OpDef, Operand, Role};
+use std::sync::LazyLock;
 
 /// A function of buffers.
 #[derive(Clone)]
@@ -21,7 +23,7 @@ pub struct Dag {
 #[derive(Clone)]
 enum Step {
     Call(&'static OpDef, Vec<Arg>),
-    Into(&'static OpDef, Vec<Arg>, usize),
+    Into(&'static OpDef, Vec<Arg>, Vec<usize>),
     Cast(usize, DType),
     Sum(usize, usize),
     Permute(usize, Vec<isize>),
@@ -29,6 +31,8 @@ enum Step {
     Flip(usize, isize),
     Expand(usize, usize),
     Select(usize, isize),
+    Diagonal(usize, isize),
+    Unfold(usize, isize, usize),
     Unsqueeze(usize, isize),
     Flatten(usize),
 }
@@ -54,40 +58,32 @@ pub struct Taste {
     /// The ops that every second step takes, so that most functions are deep.
     pub plain: &'static [&'static OpDef],
     /// The ops of the others.
-    pub library: fn(&OpDef) -> bool,
+    pub library: &'static LazyLock<Vec<&'static OpDef>>,
     /// The dtypes of inputs.
-    pub dtypes: &'static [DType],
+    pub dtypes: &'static LazyLock<Vec<DType>>,
 }
 
 impl Taste {
-    /// All ops on all kinds of dtypes.
-    pub const ALL: Taste = Taste { ops: 30, plain: &PLAIN, library: |_| true, dtypes: &DTYPES };
+    /// All ops on all dtypes.
+    pub const ALL: Taste = Taste { ops: 30, plain: &PLAIN, library: &LIBRARY, dtypes: &DTYPES };
 
-    /// Ops that give the same bits whoever computes them, since they call no mathematical library.
-    pub const EXACT: Taste = Taste {
-        ops: 30,
-        plain: EXACT_PLAIN,
-        library: |op| EXACT_OPS.iter().any(|(exact, _)| std::ptr::eq(*exact, op)),
-        dtypes: &DTYPES,
-    };
+    /// All ops that give the same bits whoever computes them, since they call no mathematical library.
+    pub const EXACT: Taste = Taste { plain: EXACT_PLAIN, library: &EXACT_LIBRARY, ..Taste::ALL };
+
+    /// A few of those, so that calls of one op share kernels.
+    pub const FEW: Taste = Taste { library: &FEW_LIBRARY, ..Taste::EXACT };
 }
 
-const DTYPES: [DType; 14] = [
-    DType::F32,
-    DType::F32,
-    DType::BF16,
-    DType::BF16,
-    DType::F16,
-    DType::F64,
-    DType::I32,
-    DType::I64,
-    DType::U8,
-    DType::I8,
-    DType::Bool,
-    DType::C64,
-    DType::F8E4M3FN,
-    DType::U32,
-];
+static LIBRARY: LazyLock<Vec<&OpDef>> = LazyLock::new(|| REGISTRY.iter().collect());
+static EXACT_LIBRARY: LazyLock<Vec<&OpDef>> =
+    LazyLock::new(|| REGISTRY.iter().filter(|op| agree::bound(op) == Bound::Exact).collect());
+static FEW_LIBRARY: LazyLock<Vec<&OpDef>> = LazyLock::new(|| EXACT_OPS.iter().map(|(op, _)| *op).collect());
+
+/// All of them, the more usual ones twice.
+static DTYPES: LazyLock<Vec<DType>> = LazyLock::new(|| {
+    let usual = [DType::F32, DType::F32, DType::BF16, DType::F16, DType::F64, DType::I64];
+    DType::ALL.into_iter().chain(usual).collect()
+});
 
 const PLAIN: [&OpDef; 12] = [
     add::DEF,
@@ -107,9 +103,10 @@ const PLAIN: [&OpDef; 12] = [
 const EXACT_PLAIN: &[&OpDef] = PLAIN.split_at(PLAIN.len() - 1).0;
 
 impl Dag {
-    /// A random function whose inputs broadcast to one small shape.
+    /// A random function whose inputs broadcast to one shape, small but for an axis now and then.
     pub fn new(random: &mut Random, taste: Taste) -> Dag {
-        let shape: Vec<usize> = (0..random.below(4)).map(|_| [1, 2, 3, 4, 5, 6][random.below(6)]).collect();
+        const EXTENTS: [usize; 16] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 33, 70];
+        let shape: Vec<usize> = (0..random.below(4)).map(|_| EXTENTS[random.below(EXTENTS.len())]).collect();
         let dtype = taste.dtypes[random.below(taste.dtypes.len())];
         let inputs = (0..1 + random.below(4)).map(|_| {
             let other = taste.dtypes[random.below(taste.dtypes.len())];
@@ -117,11 +114,10 @@ impl Dag {
             (dtype, random.layout(&shape))
         });
         let mut dag = Dag { inputs: inputs.collect(), steps: Vec::new(), results: Vec::new() };
-        let library: Vec<&'static OpDef> = REGISTRY.iter().filter(|op| (taste.library)(op)).collect();
         let mut values: Vec<SymbolicBuffer> = dag.symbolic();
         let (n_ops, mut made) = (1 + random.below(taste.ops), 0);
         for _ in 0..4 * n_ops {
-            let step = dag.random_step(random, taste.plain, &library, values.len());
+            let step = dag.random_step(random, taste, values.len());
             if let Ok(value) = step.run(&values)
                 && value.seen().layout.numel() <= 4096
             {
@@ -133,7 +129,8 @@ impl Dag {
                 break;
             }
         }
-        dag.results = (0..1 + random.below(4)).map(|_| random.recent(values.len())).collect();
+        let n_results = if random.chance(5) { 12 } else { 1 + random.below(4) };
+        dag.results = (0..n_results).map(|_| random.recent(values.len())).collect();
         dag
     }
 
@@ -146,13 +143,7 @@ impl Dag {
         self.inputs.iter().map(symbolic).collect()
     }
 
-    fn random_step(
-        &self,
-        random: &mut Random,
-        plain: &[&'static OpDef],
-        library: &[&'static OpDef],
-        n: usize,
-    ) -> Step {
+    fn random_step(&self, random: &mut Random, taste: Taste, n: usize) -> Step {
         let value = random.recent(n);
         let axis = |random: &mut Random| random.below(7).cast_signed() - 3;
         match random.below(20) {
@@ -163,15 +154,17 @@ impl Dag {
             }
             2 => Step::Flip(value, axis(random)),
             3 => Step::Expand(value, 1 + random.below(3)),
-            4 => match random.below(3) {
+            4 => match random.below(5) {
                 0 => Step::Select(value, axis(random)),
                 1 => Step::Unsqueeze(value, axis(random)),
+                2 => Step::Diagonal(value, axis(random)),
+                3 => Step::Unfold(value, axis(random), 1 + random.below(3)),
                 _ => Step::Flatten(value),
             },
             5 if random.chance(30) => Step::Sum(value, random.recent(n)),
             5 => Step::Cast(value, DTYPES[random.below(DTYPES.len())]),
             choice => {
-                let ops = if random.chance(50) { plain } else { library };
+                let ops = if random.chance(50) { taste.plain } else { taste.library };
                 let op = ops[random.below(ops.len())];
                 let args = op.params.iter().map(|param| {
                     if param.role == Role::Number || random.chance(10) {
@@ -181,12 +174,9 @@ impl Dag {
                     }
                 });
                 let args: Vec<Arg> = args.collect();
-                // A call of numbers alone belongs to no trace.
-                let has_value = args.iter().any(|arg| matches!(arg, Arg::Value(_)));
-                if !has_value {
-                    Step::Flatten(value)
-                } else if choice < 8 && op.outputs.len() == 1 {
-                    Step::Into(op, args, value)
+                if choice < 8 {
+                    let others = op.outputs[1..].iter().map(|_| random.recent(n));
+                    Step::Into(op, args, std::iter::once(value).chain(others).collect())
                 } else {
                     Step::Call(op, args)
                 }
@@ -235,10 +225,10 @@ impl Step {
         };
         match self {
             Step::Call(op, args) => B::run(op, &operands(args), None).map(|results| results[0].clone()),
-            Step::Into(op, args, target) => {
-                let mut out = values[*target].clone();
-                B::call_out(op, &operands(args), &mut [&mut out])?;
-                Ok(out)
+            Step::Into(op, args, targets) => {
+                let mut outs: Vec<B> = targets.iter().map(|target| values[*target].clone()).collect();
+                B::call_out(op, &operands(args), &mut outs.iter_mut().collect::<Vec<_>>())?;
+                Ok(outs.swap_remove(0))
             }
             Step::Cast(x, dtype) => cast(&values[*x], *dtype),
             Step::Sum(x, like) => values[*x].sum_like(&values[*like]),
@@ -254,6 +244,8 @@ impl Step {
                 values[*x].broadcast_to_dims(&shape)
             }
             Step::Select(x, axis) => values[*x].select(*axis, -1),
+            Step::Diagonal(x, offset) => values[*x].diagonal(*offset, -2, -1),
+            Step::Unfold(x, axis, size) => values[*x].unfold(*axis, *size, 1),
             Step::Unsqueeze(x, axis) => values[*x].unsqueeze(*axis),
             Step::Flatten(x) => values[*x].reshape(&[-1]),
         }

@@ -1,14 +1,15 @@
 //! Generated CUDA C++ run on the host: the same text, built by the host's C++ compiler with a shim for the built-ins.
 //!
 //! Guarantees that what runs is the text that NVRTC gets, in a namespace. Libraries are kept for the process; one holds
-//! one kernel, or several that were built ahead.
+//! one kernel, or several that were built ahead, and runs one at a time: they share what stands for the built-ins.
 #![expect(unsafe_code, reason = "loads the library that it has built and calls into it")]
 
 use crate::batch;
 use gems_runtime::emit;
 use gems_runtime::error::{Error, ErrorKind, Result};
-use gems_runtime::exec::{Call, SumCall};
+use gems_runtime::exec::{BackEnds, Call, SumCall};
 use libloading::Library;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::path::Path;
@@ -23,12 +24,12 @@ type Launch = unsafe extern "C" fn(*mut *mut c_void, u32, u32);
 const SHIM: &str = include_str!("../host/shim.h");
 
 /// Kernels in one library that is built ahead.
-const BATCH: usize = 16;
+const BATCH: usize = 64;
 
 /// A kernel in a library, which is its n-th.
 #[derive(Clone, Debug)]
 struct Kernel {
-    library: Arc<Library>,
+    library: Arc<Mutex<Library>>,
     position: usize,
 }
 
@@ -55,7 +56,32 @@ pub fn sum_back_end(call: &SumCall<'_>) -> Result<()> {
     launch(&kernel, &packed, call.plan.blocks(), call.plan.spec.threads)
 }
 
-/// Builds kernels ahead, several in one library, on every core; their `extern "C"` names must differ.
+/// [`back_end`] and [`sum_back_end`].
+pub const BACK_ENDS: BackEnds = BackEnds { kernel: back_end, sum: sum_back_end };
+
+thread_local! {
+    static NOTED: RefCell<Vec<emit::Source>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The kernels that something would run: it gets back ends that note them and compute nothing.
+///
+/// # Errors
+/// Those of `run`, and of kernels that have no text.
+pub fn kernels_of<T>(run: impl FnOnce(BackEnds) -> Result<T>) -> Result<Vec<emit::Source>> {
+    fn note(source: Result<emit::Source>) -> Result<()> {
+        let source = source?;
+        NOTED.with_borrow_mut(|noted| noted.push(source));
+        Ok(())
+    }
+    let done = run(BackEnds {
+        kernel: |call| note(emit::source(&call.plan.spec)),
+        sum: |call| note(emit::sum_source(&call.plan.spec)),
+    });
+    let noted = NOTED.take();
+    done.map(|_| noted)
+}
+
+/// Builds kernels ahead, several in one library, on every core.
 ///
 /// # Errors
 /// As [`back_end`].
@@ -67,7 +93,7 @@ pub fn prepare(kernels: &[emit::Source]) -> Result<()> {
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let library = Arc::new(build(batch)?);
+            let library = Arc::new(Mutex::new(build(batch)?));
             let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
             for (position, source) in batch.iter().enumerate() {
                 built.insert(source.text.clone(), Kernel { library: library.clone(), position });
@@ -89,8 +115,9 @@ fn launch(kernel: &Kernel, packed: &emit::Packed, blocks: u64, threads: u32) -> 
     let mut pointers = packed.pointers();
     let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
     let name = format!("gems_launch_{}", kernel.position);
+    let library = kernel.library.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: the library was built by `build` below and has this symbol of this type.
-    let launch = unsafe { kernel.library.get::<Launch>(name.as_bytes()) }.map_err(failed)?;
+    let launch = unsafe { library.get::<Launch>(name.as_bytes()) }.map_err(failed)?;
     // SAFETY: the arguments are packed for this very kernel, and the buffers they point to outlive the call.
     unsafe { launch(pointers.as_mut_ptr(), blocks, threads) };
     Ok(())
@@ -102,14 +129,14 @@ fn kernel(source: &emit::Source) -> Result<Kernel> {
         return Ok(kernel.clone());
     }
     // Not under the lock: other threads build other kernels.
-    let kernel = Kernel { library: Arc::new(build(std::slice::from_ref(source))?), position: 0 };
+    let kernel = Kernel { library: Arc::new(Mutex::new(build(std::slice::from_ref(source))?)), position: 0 };
     built().insert(source.text.clone(), kernel.clone());
     Ok(kernel)
 }
 
 /// Options of the compiler: those of its header must be the same.
 const OPTIONS: [&str; 7] =
-    ["-std=c++17", "-O1", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-fno-builtin", "-w"];
+    ["-std=c++17", "-O0", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-fno-builtin", "-w"];
 
 fn compiler() -> Command {
     let mut command = Command::new(std::env::var_os("CXX").unwrap_or_else(|| "c++".into()));
@@ -142,7 +169,9 @@ fn build(kernels: &[emit::Source]) -> Result<Library> {
         )
     };
     let launchers: String = kernels.iter().enumerate().map(launcher).collect();
-    let text = format!("{}\n{launchers}", batch::program(kernels));
+    // Kernels of one name may meet in a program; a namespace keeps apart what has no C linkage.
+    let program = batch::program(kernels).replace("extern \"C\" __global__", "__global__");
+    let text = format!("{program}\n{launchers}");
     std::fs::write(&unit, &text).map_err(failed)?;
     let output = compiler()
         .args(["-shared", "-include"])

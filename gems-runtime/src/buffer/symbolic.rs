@@ -351,16 +351,13 @@ impl Buffer for SymbolicBuffer {
             let given: SmallVec<[&Meta<Dim>; 2]> = outputs.iter().map(|output| &output.meta).collect();
             traced(op, operands, &given, || plan::infer(op, &arguments, Outputs::Given(&given)))?
         };
-        let resizes = |output: &SymbolicBuffer, meta: &Meta<Dim>| {
-            output.meta.layout.is_empty() && !meta.layout.is_empty()
-        };
+        // An empty output of another shape is resized, as by a real call: it gets memory of its own.
+        let resizes = |output: &SymbolicBuffer, meta: &Meta<Dim>| output.meta.layout != meta.layout;
         let results: SmallVec<[SymbolicBuffer; 2]> = outputs
             .iter()
             .zip(inference.outputs.iter().cloned())
             .map(|(output, meta)| {
-                // An empty output is resized, as by a real call: it gets memory of its own.
-                let resized = resizes(output, &meta);
-                let memory = if resized { Arc::default() } else { output.memory.clone() };
+                let memory = if resizes(output, &meta) { Arc::default() } else { output.memory.clone() };
                 SymbolicBuffer::in_memory(meta, memory)
             })
             .collect();
@@ -390,7 +387,7 @@ impl Buffer for SymbolicBuffer {
     }
 }
 
-/// Records a call of traced operands; nothing to record where none is traced.
+/// Records a call of traced operands, or of numbers alone in a trace; nothing to record where none is traced.
 fn record(
     op: &'static OpDef,
     operands: &[Operand<'_, SymbolicBuffer>],
@@ -408,15 +405,17 @@ fn record(
         Recorded::Buffer(_, traced) => *traced,
         Recorded::Number(_) => None,
     });
-    match inputs.chain(into.iter().copied().flatten()).next() {
-        None => Ok(vec![None; inference.outputs.len()]),
-        Some(Traced { recorder, .. }) => {
-            let into: SmallVec<[Option<usize>; 2]> =
-                into.iter().map(|traced| traced.map(|traced| traced.memory)).collect();
-            let traced = recorder.record(op, &operands, inference, &into)?;
-            Ok(traced.into_iter().map(Some).collect())
-        }
-    }
+    let buffers = operands.iter().filter(|operand| matches!(operand, Recorded::Buffer(..))).count();
+    let recorder = match inputs.chain(into.iter().copied().flatten()).next() {
+        Some(Traced { recorder, .. }) => Some(recorder.clone()),
+        None if buffers + into.len() == 0 => Recorder::running(),
+        None => None,
+    };
+    let Some(recorder) = recorder else { return Ok(vec![None; inference.outputs.len()]) };
+    let into: SmallVec<[Option<usize>; 2]> =
+        into.iter().map(|traced| traced.map(|traced| traced.memory)).collect();
+    let traced = recorder.record(op, &operands, inference, &into)?;
+    Ok(traced.into_iter().map(Some).collect())
 }
 
 /// Refuses the overlaps that a real call refuses, among operands whose place is known; a real call checks them all.

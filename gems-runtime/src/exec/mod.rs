@@ -24,7 +24,7 @@ pub use reduce::{BackEnds, SumBackEnd, SumCall, sum_to, sum_to_on};
 pub(crate) use reduce::{plan_sum, sum_into};
 pub(crate) use replay::{Place, Replay, Results, Step, Work, describe_replay, replay};
 pub(crate) use table::Key;
-pub(crate) use transfer::{allocate, read, to_device, write, write_bytes, zero};
+pub(crate) use transfer::{allocate, copy_span, read, to_device, write, write_bytes, zero};
 
 use crate::buffer::{self, Buffer, Meta, StridedBuffer};
 use crate::compile::{Arch, Binary};
@@ -191,7 +191,7 @@ fn call_out_first(
                 Overlap::None | Overlap::Partial => {}
                 Overlap::Full => sharing = Sharing::SameElements,
                 Overlap::Copy => {
-                    *input = Input::Owned(transfer::copy_span(buffer)?);
+                    *input = Input::Owned(copy_span(buffer)?);
                     key = None;
                 }
             }

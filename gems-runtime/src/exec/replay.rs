@@ -8,6 +8,7 @@ use super::planned::{Fresh, Planned};
 use super::ready::span;
 use super::reduce::{self, SumCall};
 use super::table::{Key, Table};
+use super::transfer;
 use crate::buffer::{Buffer, Meta, StridedBuffer};
 use crate::dtype::Scalar;
 use crate::error::Result;
@@ -46,6 +47,8 @@ pub(crate) struct Step {
     pub(crate) work: Work,
     pub(crate) inputs: SmallVec<[Place; 8]>,
     pub(crate) outputs: SmallVec<[Place; 4]>,
+    /// The inputs that are copied first, since an output has their memory at other elements.
+    pub(crate) copied: SmallVec<[usize; 1]>,
 }
 
 /// What a step runs.
@@ -203,6 +206,12 @@ impl Step {
         }
         let mut parts = parts.iter();
         let mut buffer = |place: &Place| if place.is_part() { parts.next() } else { memories.whole(place) };
+        let mut copies = Vec::new();
+        for &input in &self.copied {
+            if let Some(buffer) = memories.view(&self.inputs[input]) {
+                copies.push((input, transfer::copy_span(&buffer)?));
+            }
+        }
         let mut operands: SmallVec<[Operand<'_, StridedBuffer>; 8]> = SmallVec::new();
         for place in &self.inputs {
             operands.push(match (place, buffer(place)) {
@@ -216,6 +225,9 @@ impl Step {
             if let Some(output) = buffer(place) {
                 outputs.push(output);
             }
+        }
+        for (input, copy) in &copies {
+            operands[*input] = Operand::Buffer(copy);
         }
         match (&self.work, operands.as_slice(), outputs.as_slice()) {
             (Work::Kernel(planned), operands, outputs) => planned.run(operands, outputs),

@@ -88,7 +88,7 @@ pub(super) fn read_element(buffer: &StridedBuffer) -> Result<ValueBytes> {
 }
 
 /// A copy of the memory that a view spans, under the same strides.
-pub(super) fn copy_span(buffer: &StridedBuffer) -> Result<StridedBuffer> {
+pub(crate) fn copy_span(buffer: &StridedBuffer) -> Result<StridedBuffer> {
     let Some((low, _)) = buffer.meta().layout.span() else { return Ok(buffer.clone()) };
     let bytes = span_bytes(buffer);
     let storage = allocate(buffer.device(), bytes.len())?;

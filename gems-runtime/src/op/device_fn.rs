@@ -7,7 +7,7 @@ use crate::dtype::DType;
 use crate::op::TypeRef;
 
 /// Prelude functions that call a mathematical library: dear ones, whose last places differ between CPU and GPU.
-pub const LIBRARY: [&str; 30] = [
+pub const LIBRARY: [&str; 34] = [
     "exp",
     "exp2",
     "exp_m1",
@@ -36,6 +36,10 @@ pub const LIBRARY: [&str; 30] = [
     "normal_cdf",
     "lgamma",
     "tgamma",
+    "bessel_j0",
+    "bessel_j1",
+    "bessel_y0",
+    "bessel_y1",
     "sin_pi",
     "cos_pi",
 ];

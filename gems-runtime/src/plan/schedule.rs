@@ -470,7 +470,8 @@ impl Operands {
                 let lead = if peeled { self.lead(width) } else { 0 };
                 Access::Contiguous { aligned: operand.is_aligned(width, lead, inner) }
             }
-            Class::Tiled { .. } if self.is_turned(operand) => {
+            // Outputs are reached along the rows, in whatever order they lie.
+            Class::Tiled { .. } if position.is_none() && self.is_turned(operand) => {
                 let reversed = operand.strides[inner - 1] < 0;
                 let before = if reversed { self.turned_width(width, operand) - 1 } else { 0 };
                 Access::Tiled { reversed, aligned: operand.is_aligned(width, before, inner - 1) }

@@ -10,11 +10,11 @@ use crate::trace::forms::Bind;
 use crate::trace::fuse::{self, Kernel};
 use crate::trace::graph::{Graph, View};
 use crate::trace::run::{self, Memories, Run, Used};
-use crate::trace::{Dim, Options, Policy, Recorder, Returned, Scope, Values, explain, loaded};
+use crate::trace::{Dim, Fusion, Options, Policy, Recorder, Returned, Scope, Values, explain, loaded};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A traced function of inputs of one form: dtypes, ranks, devices, which sizes are 1, how strides follow from sizes, and
 /// the guards of the trace.
@@ -23,6 +23,8 @@ pub struct Form {
     pub(super) graph: Graph,
     pub(super) options: Options,
     pub(super) kernels: Vec<Kernel>,
+    /// Those of inputs that share memory which is written, one an op.
+    apart: OnceLock<Vec<Kernel>>,
     /// Kernels that ran: what is worth saving.
     used: Mutex<BTreeSet<Used>>,
 }
@@ -56,7 +58,7 @@ pub(super) fn record<R: Returned>(
         let symbolic = SymbolicBuffer::like_symbolic(&Meta { layout, ..meta.clone() }, &name, &scope)?;
         traced.push(symbolic.into_input(&recorder, index, &name));
     }
-    let returned = function(traced)?;
+    let returned = recorder.run(|| function(traced))?;
     let result = |buffer: &SymbolicBuffer| match buffer.traced() {
         Some(traced) => Ok(View { memory: traced.memory, layout: buffer.meta().layout.clone() }),
         None => {
@@ -80,7 +82,7 @@ impl Form {
     pub(super) fn new(graph: Graph, options: Options) -> Form {
         let kernels = fuse::kernels(&graph, options);
         tracing::debug!("{} ops in {} kernels", graph.ops().len(), kernels.len());
-        Form { graph, options, kernels, used: Mutex::default() }
+        Form { graph, options, kernels, apart: OnceLock::new(), used: Mutex::default() }
     }
 
     /// The graph, without dead and repeated ops.
@@ -110,7 +112,8 @@ impl Form {
     #[doc(hidden)]
     pub fn run_on(&self, back_ends: BackEnds, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
         let values = self.values(inputs)?;
-        Ok(run::all(Some(back_ends), &self.graph, &self.kernels, &values, inputs)?.results)
+        let kernels = self.kernels_for(inputs);
+        Ok(run::all(Some(back_ends), &self.graph, kernels, &values, inputs)?.results)
     }
 
     /// Writes the function to a file, for inputs of this form; as
@@ -143,8 +146,18 @@ impl Form {
         })
     }
 
+    /// The kernels for these inputs, by the memory that they share.
+    fn kernels_for(&self, inputs: &[&StridedBuffer]) -> &[Kernel] {
+        if run::inputs_are_entangled(&self.graph, inputs) {
+            let options = Options { fusion: Fusion::Off, ..self.options };
+            self.apart.get_or_init(|| fuse::kernels(&self.graph, options))
+        } else {
+            &self.kernels
+        }
+    }
+
     pub(super) fn run_for(&self, values: &Values, inputs: &[&StridedBuffer]) -> Result<Run> {
-        let mut run = run::all(None, &self.graph, &self.kernels, values, inputs)?;
+        let mut run = run::all(None, &self.graph, self.kernels_for(inputs), values, inputs)?;
         self.used.lock().unwrap_or_else(PoisonError::into_inner).extend(run.used.drain(..));
         Ok(run)
     }

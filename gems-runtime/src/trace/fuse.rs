@@ -11,6 +11,7 @@ use crate::plan::{Arg, Node, NodeResult, Program, ProgramOutput, ValueRef};
 use crate::trace::body::{Builder, is_cheap, widened};
 use crate::trace::graph::{ArgValue, Graph, MemoryId, NodeId, Op, Origin, View, Work};
 use crate::trace::{Fusion, Options, Rounding};
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -67,7 +68,7 @@ pub(super) enum KernelInput {
 
 /// The kernels of a graph, in order.
 pub(super) fn kernels(graph: &Graph, options: Options) -> Vec<Kernel> {
-    let mut groups = Groups { graph, groups: Vec::new() };
+    let mut groups = Groups::new(graph);
     for node in 0..graph.nodes.len() {
         groups.place(node, options.fusion);
     }
@@ -91,6 +92,10 @@ pub(super) fn kernels(graph: &Graph, options: Options) -> Vec<Kernel> {
 pub(super) struct Groups<'a> {
     pub(super) graph: &'a Graph,
     pub(super) groups: Vec<Group>,
+    /// The group that computes each node for all.
+    homes: Vec<Option<usize>>,
+    /// The earlier nodes whose effects each node sees, or that must have read before it writes.
+    dependencies: Vec<Vec<NodeId>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -100,28 +105,52 @@ pub(super) struct Group {
     recomputed: Vec<NodeId>,
 }
 
-impl Groups<'_> {
-    pub(super) fn op(&self, node: NodeId) -> &Op {
+impl<'a> Groups<'a> {
+    fn new(graph: &'a Graph) -> Groups<'a> {
+        let memories = |views: &mut dyn Iterator<Item = &View>| -> BTreeSet<MemoryId> {
+            views.map(|view| view.memory).collect()
+        };
+        let reads: Vec<_> = graph.nodes.iter().map(|op| memories(&mut op.reads())).collect();
+        let writes: Vec<_> = graph.nodes.iter().map(|op| memories(&mut op.writes())).collect();
+        let needs = |node: NodeId, earlier: NodeId| {
+            let meet = |a: &BTreeSet<MemoryId>, b: &BTreeSet<MemoryId>| !a.is_disjoint(b);
+            meet(&writes[earlier], &reads[node])
+                || meet(&writes[earlier], &writes[node])
+                || meet(&reads[earlier], &writes[node])
+        };
+        let nodes = 0..graph.nodes.len();
+        let dependencies = nodes.map(|node| (0..node).filter(|&earlier| needs(node, earlier)).collect());
+        Groups {
+            graph,
+            groups: Vec::new(),
+            homes: vec![None; graph.nodes.len()],
+            dependencies: dependencies.collect(),
+        }
+    }
+
+    pub(super) fn op(&self, node: NodeId) -> &'a Op {
         &self.graph.nodes[node]
     }
 
-    /// The group that computes a node for all.
     fn home(&self, node: NodeId) -> Option<usize> {
-        self.groups.iter().position(|group| group.ops.contains(&node) && !group.recomputed.contains(&node))
+        self.homes[node]
     }
 
-    /// The earlier nodes whose effects a node sees, or that must have read before it writes.
-    pub(super) fn dependencies(&self, node: NodeId) -> Vec<NodeId> {
-        let op = self.op(node);
-        let reads: BTreeSet<MemoryId> = op.reads().map(|view| view.memory).collect();
-        let writes: BTreeSet<MemoryId> = op.writes().map(|view| view.memory).collect();
-        (0..node)
-            .filter(|&earlier| {
-                let earlier = self.op(earlier);
-                earlier.writes().any(|view| reads.contains(&view.memory) || writes.contains(&view.memory))
-                    || earlier.reads().any(|view| writes.contains(&view.memory))
-            })
-            .collect()
+    pub(super) fn dependencies(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        self.dependencies[node].iter().copied()
+    }
+
+    /// Takes a group out; those behind it move up.
+    fn remove(&mut self, group: usize) -> Group {
+        let moved = |home: usize| match home.cmp(&group) {
+            Ordering::Less => Some(home),
+            Ordering::Equal => None,
+            Ordering::Greater => Some(home - 1),
+        };
+        for home in &mut self.homes {
+            *home = home.and_then(moved);
+        }
+        self.groups.remove(group)
     }
 
     /// Whether a group needs another one to have run, directly or through others.
@@ -144,14 +173,18 @@ impl Groups<'_> {
 
     /// Puts a node into a group of the same sizes if that is possible, else into one of its own.
     fn place(&mut self, node: NodeId, fusion: Fusion) {
+        self.homes[node] = Some(self.groups.len());
         self.groups.push(Group { ops: vec![node], recomputed: Vec::new() });
         if fusion == Fusion::Off {
             return;
         }
         // Merging renumbers the groups, so the search starts again after each one.
         while let Some((into, from)) = self.mergeable_with(node) {
-            let moved = self.groups.remove(from);
+            let moved = self.remove(from);
             let into = if from < into { into - 1 } else { into };
+            for &op in &moved.ops {
+                self.homes[op] = Some(into);
+            }
             let ops = &mut self.groups[into].ops;
             ops.extend(moved.ops);
             ops.sort_unstable();
@@ -220,7 +253,7 @@ impl Groups<'_> {
             group -= 1;
             let needed = self.groups[group].ops.iter().any(|&node| self.is_stored(node, group));
             if !needed {
-                self.groups.remove(group);
+                self.remove(group);
             }
         }
     }
@@ -287,7 +320,7 @@ impl Groups<'_> {
                 let done = |dependency: NodeId| {
                     self.home(dependency).is_none_or(|home| home == group || order.contains(&home))
                 };
-                let needs = |&node: &NodeId| self.dependencies(node).into_iter().all(done);
+                let needs = |&node: &NodeId| self.dependencies(node).all(done);
                 !order.contains(&group) && self.groups[group].ops.iter().all(needs)
             });
             // Merging keeps the groups free of cycles, so one is always ready.

@@ -11,10 +11,11 @@ use crate::compile;
 #[cfg(feature = "cuda")]
 use crate::compile::Compiler;
 use crate::error::{Error, ErrorKind, Result};
-use crate::exec::Results;
+use crate::exec::{BackEnds, Results};
 use crate::op::OpDef;
-use crate::trace::{Form, Graph, Options};
+use crate::trace::{Form, Graph, Options, Values};
 use std::path::Path;
+use std::sync::Arc;
 
 /// A function from a file.
 #[derive(Debug)]
@@ -65,16 +66,29 @@ impl Loaded {
         if let Some(done) = self.forms.again(inputs, &mut results) {
             return done.map(|()| results.into_vec());
         }
-        let Some((form, values)) = self.forms.find(inputs) else {
+        let (form, values) = self.find(inputs)?;
+        self.forms.first(&form, &values, inputs).map(|results| results.into_vec())
+    }
+
+    /// [`Loaded::call`] on other back ends than those of the devices.
+    ///
+    /// # Errors
+    /// As [`Loaded::call`].
+    #[doc(hidden)]
+    pub fn run_on(&self, back_ends: BackEnds, inputs: &[&StridedBuffer]) -> Result<Vec<StridedBuffer>> {
+        self.find(inputs)?.0.run_on(back_ends, inputs)
+    }
+
+    fn find(&self, inputs: &[&StridedBuffer]) -> Result<(Arc<Form>, Values)> {
+        self.forms.find(inputs).ok_or_else(|| {
             let given: Vec<String> = inputs.iter().map(|input| format!("{:?}", input.meta())).collect();
             let message = format!(
                 "the function was saved for {} forms, and {} is of none of them; call it with such inputs before saving it",
                 self.forms.all().len(),
                 given.join(", ")
             );
-            return Err(Error::new(ErrorKind::Guard, message));
-        };
-        self.forms.first(&form, &values, inputs).map(|results| results.into_vec())
+            Error::new(ErrorKind::Guard, message)
+        })
     }
 
     /// The graphs, one a form, in the order in which they were traced.

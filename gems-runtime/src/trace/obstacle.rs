@@ -44,7 +44,8 @@ impl Groups<'_> {
         let device =
             |op: NodeId| self.op(op).writes().next().map(|view| self.graph.memories[view.memory].meta.device);
         let is_sum = |&op: &NodeId| self.op(op).pointwise().is_none();
-        let mut pairs = first.iter().flat_map(|&x| second.iter().map(move |&y| (x.min(y), x.max(y))));
+        let pairs = first.iter().flat_map(|&x| second.iter().map(move |&y| (x.min(y), x.max(y))));
+        let mut pairs = first.iter().chain(second).map(|&op| (op, op)).chain(pairs);
         if first.iter().chain(second).any(is_sum) {
             Some(Obstacle::Sum)
         } else if self.op(x).shape() != self.op(y).shape() {
@@ -61,13 +62,14 @@ impl Groups<'_> {
     }
 
     /// A memory that keeps both ops from being in one kernel: the later one does not read what the earlier one wrote, or
-    /// write what it read, element by element.
+    /// write what it read, element by element. An op that does so by itself is in a kernel with no other.
     fn misaligned(&self, earlier: NodeId, later: NodeId) -> Option<MemoryId> {
         let (first, second) = (self.op(earlier), self.op(later));
         let differ = |a: &View, b: &View| a.memory == b.memory && a.layout != b.layout;
         let read = second.reads().find(|read| first.writes().any(|written| differ(written, read)));
         let overwritten = || second.writes().find(|written| first.reads().any(|read| differ(read, written)));
-        let again = || second.writes().find(|b| first.writes().any(|a| a.memory == b.memory));
+        let again =
+            || second.writes().find(|b| earlier != later && first.writes().any(|a| a.memory == b.memory));
         read.or_else(overwritten).or_else(again).map(|view| view.memory)
     }
 

@@ -11,11 +11,17 @@ use crate::trace::functional::Latest;
 use crate::trace::graph::{
     ArgValue, Graph, Memory, MemoryId, NodeId, Op, OpArg, OpResult, Origin, View, Work,
 };
+use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Shared handle of the graph of a running trace.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder(Arc<Mutex<Graph>>);
+
+thread_local! {
+    /// The traces that run on this thread, each within the one before it.
+    static RUNNING: RefCell<Vec<Recorder>> = const { RefCell::new(Vec::new()) };
+}
 
 /// The memory of a traced buffer.
 #[derive(Clone, Debug)]
@@ -36,6 +42,24 @@ pub(crate) enum Recorded<'a> {
 impl Recorder {
     fn graph(&self) -> MutexGuard<'_, Graph> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a function whose calls of numbers alone belong to this trace; other calls have operands that say so.
+    pub(super) fn run<T>(&self, function: impl FnOnce() -> T) -> T {
+        struct Running;
+        impl Drop for Running {
+            fn drop(&mut self) {
+                RUNNING.with_borrow_mut(Vec::pop);
+            }
+        }
+        RUNNING.with_borrow_mut(|running| running.push(self.clone()));
+        let _running = Running;
+        function()
+    }
+
+    /// The trace that runs on this thread.
+    pub(crate) fn running() -> Option<Recorder> {
+        RUNNING.with_borrow(|running| running.last().cloned())
     }
 
     /// The graph so far.

@@ -48,7 +48,7 @@ impl Used {
     }
 }
 
-/// Runs the kernels on these back ends or on those of the devices; op by op where inputs share memory that is written.
+/// Runs the kernels on these back ends or on those of the devices.
 pub(super) fn all(
     back_ends: Option<BackEnds>,
     graph: &Graph,
@@ -58,18 +58,13 @@ pub(super) fn all(
 ) -> Result<Run> {
     let mut memories = Memories::new(graph, values, inputs);
     let (mut used, mut steps) = (Vec::new(), Some(Vec::new()));
-    if inputs_are_entangled(graph, inputs) {
-        one_by_one(back_ends, graph, &mut memories)?;
-        steps = None;
-    } else {
-        for body in kernels {
-            let ran = kernel(back_ends, body, &mut memories)?;
-            used.extend(ran.used);
-            match (ran.work, &mut steps) {
-                (Again::Work(work), Some(steps)) => steps.push(memories.step(body, work)?),
-                (Again::Never, _) => steps = None,
-                (Again::Nothing, _) | (Again::Work(_), None) => {}
-            }
+    for body in kernels {
+        let ran = kernel(back_ends, body, &mut memories)?;
+        used.extend(ran.used);
+        match (ran.work, &mut steps) {
+            (Again::Work { work, copied }, Some(steps)) => steps.push(memories.step(body, work, copied)?),
+            (Again::Never, _) => steps = None,
+            (Again::Nothing, _) | (Again::Work { .. }, None) => {}
         }
     }
     let results = graph.results.iter().map(|view| memories.view(view)).collect::<Result<_>>()?;
@@ -128,14 +123,14 @@ impl<'a> Memories<'a> {
     }
 
     /// A kernel that ran, with the places of its operands.
-    fn step(&mut self, kernel: &Kernel, work: exec::Work) -> Result<Step> {
+    fn step(&mut self, kernel: &Kernel, work: exec::Work, copied: SmallVec<[usize; 1]>) -> Result<Step> {
         let inputs = kernel.inputs.iter().map(|input| match input {
             KernelInput::View(view) => self.place(view),
             KernelInput::Number(number) => Ok(Place::Number(*number)),
         });
         let inputs = inputs.collect::<Result<_>>()?;
         let outputs = kernel.outputs.iter().map(|view| self.place(view)).collect::<Result<_>>()?;
-        Ok(Step { work, inputs, outputs })
+        Ok(Step { work, inputs, outputs, copied })
     }
 
     fn replay(&mut self, mut steps: Vec<Step>) -> Result<Replay> {
@@ -195,8 +190,10 @@ struct Operands {
     numbers: SmallVec<[Option<Scalar>; 8]>,
     outputs: SmallVec<[StridedBuffer; 2]>,
     disjoint: bool,
-    /// Whether an output shares memory with an input at other elements.
-    shares_otherwise: bool,
+    /// The inputs that are copies, since an output has their memory at other elements.
+    copied: SmallVec<[usize; 1]>,
+    /// Whether an eager call refuses them.
+    refused: bool,
 }
 
 impl Operands {
@@ -219,13 +216,20 @@ impl Operands {
                 format!("outputs of one kernel have shapes {:?} and {:?}", outputs[0].shape(), other.shape());
             return Err(Error::new(ErrorKind::Shape, message));
         }
-        let mut operands = Operands { buffers, numbers, outputs, disjoint: true, shares_otherwise: false };
-        for output in &operands.outputs {
-            for input in operands.buffers.iter().flatten().filter(|input| input.device() == device) {
+        let refused = outputs.iter().any(|output| layout::has_internal_overlap(&output.meta().layout));
+        let mut operands =
+            Operands { buffers, numbers, outputs, disjoint: true, copied: SmallVec::new(), refused };
+        for (i, input) in operands.buffers.iter_mut().enumerate() {
+            let Some(input) = input.as_mut().filter(|input| input.device() == device) else { continue };
+            for output in &operands.outputs {
                 match layout::overlap(region(output), region(input)) {
                     Overlap::None => {}
                     Overlap::Full => operands.disjoint = false,
-                    Overlap::Partial | Overlap::Copy => operands.shares_otherwise = true,
+                    Overlap::Partial => operands.refused = true,
+                    Overlap::Copy => {
+                        *input = exec::copy_span(input)?;
+                        operands.copied.push(i);
+                    }
                 }
             }
         }
@@ -251,15 +255,18 @@ struct Ran {
 
 /// What it takes to run a kernel again on the same layouts.
 enum Again {
-    Work(exec::Work),
+    Work {
+        work: exec::Work,
+        /// The inputs that are copied first.
+        copied: SmallVec<[usize; 1]>,
+    },
     /// It computes no element.
     Nothing,
     /// It has to be planned again.
     Never,
 }
 
-/// Runs a kernel. An op that reads what it writes at other elements, or writes elements twice, is a kernel of its own
-/// and runs as an eager call does, with that call's checks and copies.
+/// Runs a kernel, or finds out from eager calls of its ops why they refuse its operands.
 fn kernel(back_ends: Option<BackEnds>, kernel: &Kernel, memories: &mut Memories<'_>) -> Result<Ran> {
     let program = match &kernel.body {
         KernelBody::Program(program) => program,
@@ -268,28 +275,20 @@ fn kernel(back_ends: Option<BackEnds>, kernel: &Kernel, memories: &mut Memories<
         }
     };
     let operands = Operands::new(kernel, memories)?;
-    let device = operands.outputs.first().map_or(Device::Cpu, StridedBuffer::device);
-    let twice = operands.outputs.iter().any(|output| layout::has_internal_overlap(&output.meta().layout));
-    match kernel.ops.as_slice() {
-        &[only] if operands.shares_otherwise || twice => {
-            one(back_ends, &memories.graph.nodes[only], memories)?;
-            Ok(Ran { used: None, work: Again::Never })
-        }
-        _ if twice => {
-            let message =
-                "elements of a buffer that is written in place share memory; give one without overlap";
-            Err(Error::new(ErrorKind::Overlap, message))
-        }
-        _ => {
-            let ran = exec::run_fused(back_ends.unwrap_or(BackEnds::OWN).kernel, &operands.fused(program))?;
-            let work = match (&ran.spec, ran.planned) {
-                (_, Some(planned)) => Again::Work(exec::Work::Kernel(Box::new(planned))),
-                (None, None) => Again::Nothing,
-                (Some(_), None) => Again::Never,
-            };
-            Ok(Ran { used: ran.spec.map(|spec| Used::Kernel(device, spec)), work })
-        }
+    if operands.refused {
+        kernel.ops.iter().try_for_each(|&op| one(back_ends, &memories.graph.nodes[op], memories))?;
+        return Ok(Ran { used: None, work: Again::Never });
     }
+    let device = operands.outputs.first().map_or(Device::Cpu, StridedBuffer::device);
+    let ran = exec::run_fused(back_ends.unwrap_or(BackEnds::OWN).kernel, &operands.fused(program))?;
+    let work = match (&ran.spec, ran.planned) {
+        (_, Some(planned)) => {
+            Again::Work { work: exec::Work::Kernel(Box::new(planned)), copied: operands.copied }
+        }
+        (None, None) => Again::Nothing,
+        (Some(_), None) => Again::Never,
+    };
+    Ok(Ran { used: ran.spec.map(|spec| Used::Kernel(device, spec)), work })
 }
 
 fn sum_again(back_ends: Option<BackEnds>, from: &StridedBuffer, to: &StridedBuffer) -> Result<Ran> {
@@ -297,7 +296,8 @@ fn sum_again(back_ends: Option<BackEnds>, from: &StridedBuffer, to: &StridedBuff
     Ok(match exec::plan_sum(from, to) {
         Some(plan) => {
             let used = Some(Used::Sum(to.device(), plan.spec));
-            Ran { used, work: Again::Work(exec::Work::Sum(Box::new(plan))) }
+            let work = exec::Work::Sum(Box::new(plan));
+            Ran { used, work: Again::Work { work, copied: SmallVec::new() } }
         }
         None => Ran { used: None, work: Again::Never },
     })
@@ -336,22 +336,21 @@ fn region(buffer: &StridedBuffer) -> Region<'_> {
     Region { address: buffer.address(), element_size: buffer.dtype().size(), layout: &buffer.meta().layout }
 }
 
-/// Whether inputs share memory that the graph writes to; fusion then knows too little of what a kernel reads.
+/// Whether an input shares memory that the graph writes to with another one; fusion then knows too little of what a
+/// kernel reads.
 pub(super) fn inputs_are_entangled(graph: &Graph, inputs: &[&StridedBuffer]) -> bool {
-    let is_input = |memory: MemoryId| matches!(graph.memories[memory].origin, Origin::Input(_));
-    let writes = graph.nodes.iter().flat_map(Op::writes).any(|view| is_input(view.memory));
-    let pairs = || inputs.iter().enumerate().flat_map(|(i, a)| inputs[..i].iter().map(move |b| (a, b)));
-    writes
-        && pairs()
-            .any(|(a, b)| a.device() == b.device() && layout::overlap(region(a), region(b)) != Overlap::None)
+    let is_written =
+        |&input: &usize| graph.nodes.iter().flat_map(Op::writes).any(|view| view.memory == input);
+    let overlap = |(a, b): (&StridedBuffer, &StridedBuffer)| {
+        a.device() == b.device() && layout::overlap(region(a), region(b)) != Overlap::None
+    };
+    (0..inputs.len()).filter(is_written).any(|written| {
+        let others = (0..inputs.len()).filter(|&other| other != written);
+        others.into_iter().any(|other| overlap((inputs[written], inputs[other])))
+    })
 }
 
-/// Runs all ops one by one, as eager calls do, with their checks and copies.
-fn one_by_one(back_ends: Option<BackEnds>, graph: &Graph, memories: &mut Memories<'_>) -> Result<()> {
-    graph.nodes.iter().try_for_each(|op| one(back_ends, op, memories))
-}
-
-/// Runs one op as an eager call does.
+/// Runs one op as an eager call does, with its checks.
 fn one(back_ends: Option<BackEnds>, op: &Op, memories: &mut Memories<'_>) -> Result<()> {
     let buffers = op
         .args
