@@ -44,11 +44,6 @@ pub fn parameters(spec: &KernelSpec) -> impl Iterator<Item = Parameter> + '_ {
     inputs.chain(outputs).chain(rest.iter().copied())
 }
 
-/// Whether the strides of an operand with this access are in `Axes`.
-pub(super) fn has_strides(access: Access) -> bool {
-    !matches!(access, Access::Value | Access::Single)
-}
-
 /// Arguments of launches as bytes, each at its natural alignment.
 #[derive(Debug, Default)]
 pub struct Packed {
@@ -166,7 +161,7 @@ fn strided<'a>(
 ) -> impl Iterator<Item = &'a SmallVec<[isize; 6]>> + 'a {
     let inputs = spec.inputs.iter().map(|input| input.access).zip(&args.input_strides);
     let outputs = spec.outputs.iter().map(|output| output.access).zip(&args.output_strides);
-    inputs.chain(outputs).filter(|(access, _)| has_strides(*access)).map(|(_, strides)| strides)
+    inputs.chain(outputs).filter(|(access, _)| access.has_strides()).map(|(_, strides)| strides)
 }
 
 /// The type in which a kernel reads and writes a dtype: bool is a byte of any value in memory.

@@ -74,9 +74,7 @@ pub(super) fn write(
             text.line(&line);
         }
         declare_held(text, spec, &operands, width, vectors);
-        if !inputs.is_empty() {
-            declare_policy(text, uses, spec, per_block);
-        }
+        declare_policy(text, uses, spec);
         transfer(text, uses, shape, Direction::Load, &inputs);
         compute(text, uses, spec, &operands, function, (width, vectors));
         transfer(text, uses, shape, Direction::Store, &outputs);

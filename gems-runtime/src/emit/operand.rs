@@ -1,11 +1,11 @@
 //! Operands of a kernel in text: their names, their parameters, their conversions.
 
-use super::abi::{Parameter, has_strides, memory_type, parameters};
+use super::abi::{Parameter, memory_type, parameters};
 use super::names::Names;
 use super::uses::Uses;
 use super::writer::Writer;
 use crate::dtype::DType;
-use crate::plan::{Access, IndexWidth, KernelSpec, policy};
+use crate::plan::{Access, IndexWidth, KernelSpec};
 
 /// Names of one operand in the kernel.
 #[derive(Debug)]
@@ -163,7 +163,7 @@ pub(super) fn declare_held(
     vectors: u32,
 ) {
     for (input, operand) in
-        spec.inputs.iter().zip(&operands.inputs).filter(|(input, _)| has_strides(input.access))
+        spec.inputs.iter().zip(&operands.inputs).filter(|(input, _)| input.access.has_strides())
     {
         let ty = memory_type(input.stored);
         text.line(&format!("math::vec<{ty}, {width}> {}[{vectors}] = {{}};", operand.held));
@@ -180,15 +180,12 @@ pub(super) fn wait_for_earlier(text: &mut Writer, uses: &mut Uses) {
     text.line("math::wait_for_earlier();");
 }
 
-/// Declares how lines that are loaded leave L2, by the size of the whole call; a block takes so many elements.
-pub(super) fn declare_policy(text: &mut Writer, uses: &mut Uses, spec: &KernelSpec, per_block: u32) {
-    let stored = |access: Access, dtype: DType| if has_strides(access) { dtype.size() as u64 } else { 0 };
-    let inputs = spec.inputs.iter().map(|input| stored(input.access, input.stored));
-    let outputs = spec.outputs.iter().map(|output| stored(output.access, output.stored));
-    let bytes = inputs.chain(outputs).sum::<u64>() * u64::from(per_block);
-    uses.require("l2_policy", []);
-    let blocks = policy::STREAMING_BYTES.div_ceil(bytes.max(1));
-    text.line(&format!("const u64 policy = math::l2_policy(gridDim.x >= {blocks});"));
+/// Declares how lines that are loaded leave L2, by the size of the call.
+pub(super) fn declare_policy(text: &mut Writer, uses: &mut Uses, spec: &KernelSpec) {
+    if let Some(blocks) = spec.streaming_blocks() {
+        uses.require("l2_policy", []);
+        text.line(&format!("const u64 policy = math::l2_policy(gridDim.x >= {blocks});"));
+    }
 }
 
 /// Computes all elements of the vectors in registers.
@@ -203,7 +200,7 @@ pub(super) fn compute(
     text.unrolled("v", vectors, |text| {
         text.unrolled("k", width, |text| {
             let inputs = spec.inputs.iter().zip(&operands.inputs);
-            for (input, operand) in inputs.filter(|(input, _)| has_strides(input.access)) {
+            for (input, operand) in inputs.filter(|(input, _)| input.access.has_strides()) {
                 let loaded = format!("{}[v].get(k)", operand.held);
                 let chain = [input.stored, input.joined, input.lane];
                 let value = convert(uses, &loaded, chain, Memory::Loads);

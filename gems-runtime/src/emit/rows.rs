@@ -4,7 +4,7 @@
 //! loads of a thread are issued before its first use of one. Where rows of the first output begin between two aligned
 //! vectors, each row's vectors count from there, so that stores are whole but for the row's ends.
 
-use super::abi::{has_strides, memory_type};
+use super::abi::memory_type;
 use super::operand::{
     Operand, Operands, compute, declare_held, declare_policy, index_types, single_loads, wait_for_earlier,
 };
@@ -86,10 +86,8 @@ pub(super) fn write(
             text.line(&line);
         }
         declare_held(text, spec, &operands, width, vectors);
-        if width > 1 && spec.inputs.iter().any(|input| loads_lines(input.access)) {
-            declare_policy(text, uses, spec, per_block * width);
-        }
-        if spec.inputs.iter().any(|input| has_strides(input.access)) {
+        declare_policy(text, uses, spec);
+        if spec.inputs.iter().any(|input| input.access.has_strides()) {
             text.unrolled("v", vectors, |text| {
                 place(text);
                 text.block("if (unit < total)", |text| row.load(text, uses, spec, &operands));
@@ -101,11 +99,6 @@ pub(super) fn write(
             text.block("if (unit < total)", |text| row.store(text, uses, spec, &operands));
         });
     });
-}
-
-/// Whether an operand with this access is loaded by whole lines.
-const fn loads_lines(access: Access) -> bool {
-    matches!(access, Access::Contiguous { .. } | Access::Reversed { .. })
 }
 
 /// The structure of what a launch tells of the axes: the list that `abi` packs.
@@ -135,7 +128,7 @@ pub(super) fn declare_axes(
 fn with_strides<'a>(spec: &'a KernelSpec, operands: &'a Operands) -> impl Iterator<Item = &'a Operand> {
     let inputs = spec.inputs.iter().map(|input| input.access).zip(&operands.inputs);
     let outputs = spec.outputs.iter().map(|output| output.access).zip(&operands.outputs);
-    inputs.chain(outputs).filter(|(access, _)| has_strides(*access)).map(|(_, operand)| operand)
+    inputs.chain(outputs).filter(|(access, _)| access.has_strides()).map(|(_, operand)| operand)
 }
 
 /// `i0`, `i1`, …: the position of a unit along each axis, innermost axis last.
@@ -182,7 +175,7 @@ impl Row {
     /// Loads vector `v` of every input that is reached along the row.
     pub(super) fn load(&self, text: &mut Writer, uses: &mut Uses, spec: &KernelSpec, operands: &Operands) {
         let inputs = spec.inputs.iter().zip(&operands.inputs);
-        let along = |access| has_strides(access) && !matches!(access, Access::Tiled { .. });
+        let along = |access: Access| access.has_strides() && !matches!(access, Access::Tiled { .. });
         let inputs: Vec<_> = inputs.filter(|(input, _)| along(input.access)).collect();
         if inputs.is_empty() {
             return;

@@ -132,9 +132,7 @@ pub(super) fn write(
             text.line(&line);
         }
         declare_held(text, spec, &operands, width, vectors);
-        if width > 1 {
-            declare_policy(text, uses, spec, across * down);
-        }
+        declare_policy(text, uses, spec);
         for turned in &turned {
             turned.load(text, uses, shape);
         }

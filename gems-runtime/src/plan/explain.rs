@@ -1,6 +1,6 @@
 //! A plan in words: which kernel was chosen for a call, and why.
 
-use super::{Access, Class, IndexWidth, Plan};
+use super::{Access, Class, IndexWidth, Plan, policy};
 use std::fmt::Write as _;
 
 /// The plan in a few lines of text.
@@ -47,6 +47,13 @@ pub fn explain(plan: &Plan) -> String {
         "launch   {} blocks of {threads} threads, {} elements",
         plan.args.blocks, plan.args.numel
     );
+    if spec.streaming_blocks().is_some_and(|blocks| plan.args.blocks >= blocks) {
+        let megabytes = policy::STREAMING_BYTES >> 20;
+        let _ = writeln!(
+            text,
+            "L2       more than {megabytes} MiB are moved: lines that are loaded leave last, on sm_90"
+        );
+    }
     let _ = writeln!(text, "axes     {:?}", plan.args.extents);
     let inputs = spec.body.input_names().into_iter().zip(&spec.inputs).zip(&plan.args.input_strides);
     for ((name, input), strides) in inputs {

@@ -5,7 +5,7 @@
 
 use crate::dtype::DType;
 use crate::op::OpDef;
-use crate::plan::Program;
+use crate::plan::{Program, policy};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::fmt;
@@ -212,6 +212,17 @@ impl Class {
         }
     }
 
+    /// Elements that one block takes.
+    #[must_use]
+    pub const fn elements_per_block(self) -> u32 {
+        match self {
+            Class::Flat { width, vectors, threads, .. } | Class::Rows { width, vectors, threads, .. } => {
+                width * vectors * threads
+            }
+            Class::Tiled { across, down, .. } => across * down,
+        }
+    }
+
     /// Threads of one block.
     #[must_use]
     pub const fn threads(self) -> u32 {
@@ -269,7 +280,35 @@ pub struct Plan {
     pub args: LaunchArgs,
 }
 
+impl Access {
+    /// Whether it has strides: memory for each element, or for each row.
+    #[must_use]
+    pub const fn has_strides(self) -> bool {
+        !matches!(self, Access::Value | Access::Single)
+    }
+
+    const fn has_vectors(self) -> bool {
+        matches!(self, Access::Contiguous { .. } | Access::Reversed { .. } | Access::Tiled { .. })
+    }
+}
+
 impl KernelSpec {
+    /// Blocks from which on a call counts as streaming, so that lines that it loads leave L2 last; `None` for a kernel
+    /// that loads no vectors.
+    #[must_use]
+    pub fn streaming_blocks(&self) -> Option<u64> {
+        let is_flat = matches!(self.class, Class::Flat { .. });
+        let loads_vectors = self.inputs.iter().any(|input| input.access.has_vectors());
+        if !loads_vectors || (self.class.width() == 1 && !is_flat) {
+            return None;
+        }
+        let inputs = self.inputs.iter().map(|input| (input.access, input.stored));
+        let outputs = self.outputs.iter().map(|output| (output.access, output.stored));
+        let in_memory = inputs.chain(outputs).filter(|(access, _)| access.has_strides());
+        let bytes: u64 = in_memory.map(|(_, dtype)| dtype.size() as u64).sum();
+        Some(policy::STREAMING_BYTES.div_ceil(bytes * u64::from(self.class.elements_per_block())))
+    }
+
     fn key(&self) -> impl Ord + Hash + '_ {
         (self.body.key(), &self.inputs, &self.outputs, self.class, self.disjoint)
     }
