@@ -41,6 +41,17 @@ fn a_graph_is_text_and_a_drawing() {
 }
 
 #[test]
+fn several_results_in_one_empty_memory_are_text() {
+    let graph = graph(|x, _| {
+        let y = neg(&x.narrow(0, 0, 0)?)?;
+        sincos::out(&x.narrow(0, 0, 0)?, &mut y.clone(), &mut y.clone())?;
+        Ok(vec![y])
+    });
+    assert_eq!(names(&graph), ["sincos"]);
+    assert_eq!(Graph::parse(&graph.to_string(), REGISTRY.iter()).unwrap(), graph);
+}
+
+#[test]
 fn numbers_keep_their_kind_and_bits() {
     let numbers = [
         Scalar::Bool(true),

@@ -405,11 +405,11 @@ fn record(
         Recorded::Buffer(_, traced) => *traced,
         Recorded::Number(_) => None,
     });
-    let buffers = operands.iter().filter(|operand| matches!(operand, Recorded::Buffer(..))).count();
+    let has_buffers = operands.iter().any(|operand| matches!(operand, Recorded::Buffer(..)));
     let recorder = match inputs.chain(into.iter().copied().flatten()).next() {
         Some(Traced { recorder, .. }) => Some(recorder.clone()),
-        None if buffers + into.len() == 0 => Recorder::running(),
-        None => None,
+        None if has_buffers => None,
+        None => Recorder::running(),
     };
     let Some(recorder) = recorder else { return Ok(vec![None; inference.outputs.len()]) };
     let into: SmallVec<[Option<usize>; 2]> =

@@ -72,10 +72,8 @@ impl Calls {
 }
 
 impl<T: Bind> Forms<T> {
-    pub(super) fn add(&self, form: T) -> Arc<T> {
-        let form = Arc::new(form);
-        self.forms.write().unwrap_or_else(PoisonError::into_inner).push(form.clone());
-        form
+    pub(super) fn add(&self, form: T) {
+        self.forms.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(form));
     }
 
     pub(super) fn all(&self) -> Vec<Arc<T>> {
@@ -93,24 +91,34 @@ impl<T: Bind> Forms<T> {
             return Ok(found);
         }
         self.traces.fetch_add(1, Ordering::Relaxed);
-        let form = trace()?;
+        let form = Arc::new(trace()?);
+        let mut forms = self.forms.write().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have traced it in the meantime.
+        if let Some(found) = bound(&forms, inputs) {
+            return Ok(found);
+        }
         let values = form.bind(inputs).ok_or_else(|| {
             let message =
                 "the guards of a trace do not hold for the inputs that were traced; this is a fault of gems";
             Error::new(ErrorKind::Guard, message)
         })?;
-        Ok((self.add(form), values))
+        forms.push(form.clone());
+        Ok((form, values))
     }
 
     pub(super) fn find(&self, inputs: &[&StridedBuffer]) -> Option<(Arc<T>, Values)> {
-        let forms = self.forms.read().unwrap_or_else(PoisonError::into_inner);
-        forms.iter().find_map(|form| form.bind(inputs).map(|values| (form.clone(), values)))
+        bound(&self.forms.read().unwrap_or_else(PoisonError::into_inner), inputs)
     }
 
     pub(super) fn stats(&self) -> Stats {
         let (traces, hits) = (self.traces.load(Ordering::Relaxed), self.hits.load(Ordering::Relaxed));
         Stats { traces, hits, unfused: 0 }
     }
+}
+
+/// The first form of these inputs, with the sizes of the call.
+fn bound<T: Bind>(forms: &[Arc<T>], inputs: &[&StridedBuffer]) -> Option<(Arc<T>, Values)> {
+    forms.iter().find_map(|form| form.bind(inputs).map(|values| (form.clone(), values)))
 }
 
 impl Forms<Form> {

@@ -129,8 +129,10 @@ impl fmt::Display for OpText<'_> {
         let OpText { graph, names, node, op } = self;
         for (i, result) in op.results.iter().enumerate() {
             let memory = &graph.memories[result.view.memory];
+            // Several results may be in one memory that has no element.
+            let again = op.results[..i].iter().any(|earlier| earlier.view.memory == result.view.memory);
             f.write_str(separator(i))?;
-            if memory.origin == Origin::Result(*node) {
+            if memory.origin == Origin::Result(*node) && !again {
                 write!(f, "{}: {}", memory.name, graph.sizes().meta(&memory.meta))?;
             } else {
                 f.write_str(&graph.view_text(&result.view))?;
