@@ -1,8 +1,9 @@
 //! Gradients of operands of any layout and dtype: sums of the derivative over operands that are whole.
 #![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
+use gems_ops::REGISTRY;
 use gems_ops::prelude::*;
-use gems_runtime::op::{self, Gradient, OpDef, Operand, VjpSource};
+use gems_runtime::op::{self, Gradient, OpDef, Operand, Role, TypeRef, VjpSource};
 use gems_tests::compare::{Bound, compare};
 use gems_tests::random::{Random, Range};
 use num_complex::Complex;
@@ -170,4 +171,51 @@ fn gradients_of_any_operands_are_sums_of_the_derivative() {
         }
     }
     assert!(compared > turns && broadcast > turns / 4, "{compared} gradients, {broadcast} of them sums");
+}
+
+/// A tensor of ones for each parameter that takes one.
+fn ones(op: &OpDef, dtype: DType) -> Vec<Option<StridedBuffer>> {
+    let of = |param: &op::ParamDef| {
+        // What is one value for all elements is given as a number.
+        let is_number = param.role == Role::Number
+            || (matches!(op.name, "fill" | "masked_fill") && param.name == "value");
+        let dtype = if let TypeRef::Fixed(dtype) = param.ty { dtype } else { dtype };
+        (!is_number).then(|| StridedBuffer::full(dtype, &[2], 1, Device::Cpu).unwrap())
+    };
+    op.params.iter().map(of).collect()
+}
+
+#[test]
+fn every_dtype_that_an_op_takes_has_gradients() {
+    let mut checked = 0;
+    for op in REGISTRY.iter().filter(|op| op.vjp.is_some()) {
+        let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float() || dtype.is_complex());
+        let takes = |dtype: &DType| {
+            op.dtypes.contains(*dtype) || op.complex.is_some_and(|complex| complex.dtypes.contains(*dtype))
+        };
+        for dtype in floats.filter(takes) {
+            let tensors = ones(op, dtype);
+            let operands: Vec<_> = tensors
+                .iter()
+                .zip(op.params)
+                .map(|(tensor, param)| match (tensor, param.ty) {
+                    (Some(tensor), _) => Operand::Buffer(tensor),
+                    (None, TypeRef::Fixed(DType::Bool)) => Operand::Scalar(Scalar::Bool(true)),
+                    (None, TypeRef::Fixed(_)) => Operand::Scalar(Scalar::I64(1)),
+                    (None, _) => Operand::Scalar(Scalar::F64(1.0)),
+                })
+                .collect();
+            let results = StridedBuffer::run(op, &operands, None).unwrap();
+            let cotangents: Vec<&StridedBuffer> = results.iter().collect();
+            let gradients = op::vjp(op, &cotangents, &operands, None);
+            let gradients = gradients.unwrap_or_else(|error| panic!("{dtype}: {error}"));
+            for (gradient, operand) in gradients.iter().zip(&operands) {
+                if let (Some(gradient), Operand::Buffer(operand)) = (gradient, operand) {
+                    assert_eq!(gradient.dtype(), operand.dtype(), "{}", op.name);
+                    checked += 1;
+                }
+            }
+        }
+    }
+    assert!(checked > 1500, "{checked} gradients");
 }

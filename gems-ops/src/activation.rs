@@ -93,7 +93,7 @@ pub fn prelu<B: Buffer>(input: &B, weight: &B) -> Result<B> {
 ///
 /// Special values: NaN stays, ±∞ as the formula. Accuracy: every written step is rounded correctly, alike on all
 /// devices. Derivative: 1 where x is positive, else the mean of the slopes.
-#[pointwise_dynamic(promote = default(input), check = bounds_in_order, grad)]
+#[pointwise_dynamic(promote = default(input), check = bounds_in_order, grad(order = 2))]
 pub fn rrelu<T: Float>(input: T, #[param] lower: T, #[param] upper: T) -> T {
     leaky_relu::scalar(input, (lower + upper) / 2)
 }
@@ -110,7 +110,7 @@ fn slopes_in_order(arguments: &[Seen], common: DType) -> Result<()> {
 /// Special values: NaN stays, ±∞ as the formula. Accuracy: every written step is rounded correctly, alike on all
 /// devices. Derivative: 1 or the noise, by branch.
 #[doc(alias = "rrelu_with_noise_functional")]
-#[pointwise_dynamic(promote = default(input, noise), check = slopes_in_order, grad)]
+#[pointwise_dynamic(promote = default(input, noise), check = slopes_in_order, grad(order = 2))]
 pub fn rrelu_with_noise<T: Float>(
     input: T,
     noise: T,
@@ -376,7 +376,7 @@ pub fn log_sigmoid<T: Float>(input: T) -> T {
 /// Special values: a select: NaN under a false mask gives 0. Accuracy: every written step is rounded correctly, alike
 /// on all devices. Derivative: 1/(1 − p) under the mask, else 0.
 #[doc(alias = "dropout")]
-#[pointwise_dynamic(promote = default(input), accepts(mask = bool), check = last_is_a_probability, grad)]
+#[pointwise_dynamic(promote = default(input), accepts(mask = bool), check = last_is_a_probability, grad(order = 2))]
 pub fn native_dropout<T: Float>(input: T, mask: bool, #[param] p: T) -> T {
     if mask && p < 1 { input / (1 - p) } else { 0 }
 }
@@ -390,7 +390,7 @@ pub fn native_dropout<T: Float>(input: T, mask: bool, #[param] p: T) -> T {
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: a under the mask, else 0.
 #[doc(alias = "feature_alpha_dropout")]
-#[pointwise_dynamic(promote = default(input), accepts(mask = bool), check = last_is_a_probability, grad)]
+#[pointwise_dynamic(promote = default(input), accepts(mask = bool), check = last_is_a_probability, grad(order = 2))]
 pub fn alpha_dropout<T: Float>(input: T, mask: bool, #[param] p: T) -> T {
     let q = 1.7580993408473766;
     let a = 1 / ((1 - p) * (1 + p * q * q)).sqrt();

@@ -139,7 +139,7 @@ pub use self::div_floor as floor_divide;
 /// Matches `torch.fmod`, which traps at an integer zero.
 ///
 /// Accuracy: every written step is rounded correctly, alike on all devices. Derivative: 1 for x, −trunc(x/y) for y.
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float), grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float), grad(order = 2))]
 pub fn fmod<T: Real>(input: T, other: T) -> T {
     input % other
 }
@@ -150,7 +150,7 @@ pub fn fmod<T: Real>(input: T, other: T) -> T {
 ///
 /// Accuracy: every written step is rounded correctly, alike on all devices. Derivative: 1 for x, −⌊x/y⌋ for y.
 #[doc(alias = "__rmod__")]
-#[pointwise_dynamic(promote = default(input, other), dtypes(int, float), grad)]
+#[pointwise_dynamic(promote = default(input, other), dtypes(int, float), grad(order = 2))]
 pub fn remainder<T: Real>(input: T, other: T) -> T {
     input.rem_floor(other)
 }
@@ -325,7 +325,7 @@ fn mul_add_plain<T: Number>(input: T, a: T, b: T) -> T {
 #[doc(alias = "_add_relu")]
 #[pointwise_dynamic(
     promote = default(input, other), dtypes(int, float), check = bool_factor_for_bool,
-    grad
+    grad(order = 2)
 )]
 pub fn add_relu<T: Real>(input: T, other: T, #[param] alpha: T) -> T {
     relu::scalar(input + alpha * other)
@@ -413,7 +413,7 @@ fn ldexp_complex<T: Analytic>(input: T, other: T) -> T {
 /// Accuracy: exact. Derivative: ±1 by equal or unequal signs, 0 at 0; 0 for y.
 #[pointwise_dynamic(
     promote = int_to_float(input, other), compute = storage, dtypes(bool, int, float),
-    grad
+    grad(order = 2)
 )]
 pub fn copysign<T: Bits>(input: T, other: T) -> T {
     input.copysign(other)

@@ -62,7 +62,7 @@ pub fn complex<T: Float>(real: T, imag: T) -> T::Complex {
 /// turns the angle by π. Dtypes are those of [`complex`](fn@complex). Matches `torch.polar`; dtypes promote here.
 ///
 /// Accuracy: 4 ulp; complex 8 ulp of the magnitude. Derivative: that of the formula, for both.
-#[pointwise_dynamic(promote = default(abs, angle), dtypes(f16, bf16, f32, f64), grad)]
+#[pointwise_dynamic(promote = default(abs, angle), dtypes(f16, bf16, f32, f64), grad(order = 2))]
 pub fn polar<T: Float>(abs: T, angle: T) -> T::Complex {
     (abs * angle.cos()).to_complex(abs * angle.sin())
 }

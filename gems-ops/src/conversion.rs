@@ -179,7 +179,7 @@ pub fn nan_to_num<B: Buffer>(input: &B, nan: f64, posinf: Option<f64>, neginf: O
 ///
 /// Accuracy: exact. Derivative: as `clamp`.
 #[doc(alias = "_saturate_weight_to_fp16")]
-#[pointwise_dynamic(promote = default(weight), dtypes(f32), grad)]
+#[pointwise_dynamic(promote = default(weight), dtypes(f32), grad(order = 2))]
 pub fn saturate_weight_to_fp16<T: Float>(weight: T) -> T {
     clamp::scalar(weight, -65504.0, 65504.0)
 }

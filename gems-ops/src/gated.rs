@@ -87,7 +87,7 @@ pub fn silu_and_mul_with_clamp<T: Float>(x: T, y: T, #[param] limit: T) -> T {
 #[pointwise_dynamic(
     promote = default(logits, repetition_penalties), vote(logits),
     accepts(prompt_mask = bool, output_mask = bool),
-    grad
+    grad(order = 2)
 )]
 pub fn apply_repetition_penalties_kernel<T: Float>(
     logits: T,

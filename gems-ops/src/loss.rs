@@ -44,7 +44,7 @@ pub fn l1_loss<T: Number>(input: T, target: T) -> T::Real {
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: w times that of `l1_loss`, |x − t| for w.
-#[pointwise_dynamic(promote = default(input, target, weight), dtypes(int, float), grad)]
+#[pointwise_dynamic(promote = default(input, target, weight), dtypes(int, float), grad(order = 2))]
 pub fn l1_loss_weighted<T: Real>(input: T, target: T, weight: T) -> T {
     (input - target).abs() * weight
 }
@@ -92,7 +92,7 @@ pub fn huber_loss<T: Float>(input: T, target: T, #[param] delta: T) -> T {
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: w times that of `huber_loss`, which itself for w.
-#[pointwise_dynamic(promote = default(input, target, weight), check = positive_delta, grad)]
+#[pointwise_dynamic(promote = default(input, target, weight), check = positive_delta, grad(order = 2))]
 pub fn huber_loss_weighted<T: Float>(input: T, target: T, #[param] delta: T, weight: T) -> T {
     huber_loss::scalar(input, target, delta) * weight
 }
@@ -116,7 +116,7 @@ pub fn soft_margin_loss<T: Float>(input: T, target: T) -> T {
 /// t.
 #[pointwise_dynamic(
     promote = default(input, target),
-    grad(backward = crate::slope::of_multilabel_soft_margin_loss)
+    grad(backward = crate::slope::of_multilabel_soft_margin_loss, order = 2)
 )]
 pub fn multilabel_soft_margin_loss<T: Float>(input: T, target: T) -> T {
     -(target * log_sigmoid::scalar(input) + (1 - target) * log_sigmoid::scalar(-input))
@@ -128,7 +128,7 @@ pub fn multilabel_soft_margin_loss<T: Float>(input: T, target: T) -> T {
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: 4 ulp of the larger term. Derivative: w(σ(x) − t) for x, −w·x
 /// for t.
-#[pointwise_dynamic(promote = default(input, target, weight), grad)]
+#[pointwise_dynamic(promote = default(input, target, weight), grad(order = 2))]
 pub fn multilabel_soft_margin_loss_weighted<T: Float>(input: T, target: T, weight: T) -> T {
     multilabel_soft_margin_loss::scalar(input, target) * weight
 }
@@ -139,7 +139,7 @@ pub fn multilabel_soft_margin_loss_weighted<T: Float>(input: T, target: T, weigh
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: −1 inside the margin unless t = 1, plus 1 unless t = −1, for x.
-#[pointwise_dynamic(promote = default(input, target), dtypes(int, float), grad(wrt(input)))]
+#[pointwise_dynamic(promote = default(input, target), dtypes(int, float), grad(wrt(input), order = 2))]
 pub fn hinge_embedding_loss<T: Real>(input: T, target: T, #[param] margin: T) -> T {
     let apart = if target != 1 { relu::scalar(margin - input) } else { 0 };
     let together = if target != -1 { input } else { 0 };
@@ -152,7 +152,7 @@ pub fn hinge_embedding_loss<T: Real>(input: T, target: T, #[param] margin: T) ->
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: ∓t for x₁ and x₂, −(x₁ − x₂) for t, where the result is positive.
-#[pointwise_dynamic(promote = default(input1, input2, target), dtypes(int, float), grad)]
+#[pointwise_dynamic(promote = default(input1, input2, target), dtypes(int, float), grad(order = 2))]
 pub fn margin_ranking_loss<T: Real>(input1: T, input2: T, target: T, #[param] margin: T) -> T {
     relu::scalar(-target * (input1 - input2) + margin)
 }
@@ -176,7 +176,7 @@ pub fn binary_cross_entropy<T: Float>(input: T, target: T) -> T {
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: 4 ulp of the larger term. Derivative: w times that of
 /// `binary_cross_entropy`.
-#[pointwise_dynamic(promote = default(input, target, weight), grad)]
+#[pointwise_dynamic(promote = default(input, target, weight), grad(order = 2))]
 pub fn binary_cross_entropy_weighted<T: Float>(input: T, target: T, weight: T) -> T {
     binary_cross_entropy::scalar(input, target) * weight
 }
@@ -198,7 +198,7 @@ pub fn binary_cross_entropy_with_logits<T: Float>(input: T, target: T) -> T {
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: 4 ulp of the larger term. Derivative: w((1 − t) − l·σ(−x))
 /// with l = 1 + (pos_weight − 1)t for x; that of the formula for t and the weights.
-#[pointwise_dynamic(promote = default(input, target, weight, pos_weight), vote(input, target), grad)]
+#[pointwise_dynamic(promote = default(input, target, weight, pos_weight), vote(input, target), grad(order = 2))]
 pub fn binary_cross_entropy_with_logits_weighted<T: Float>(
     input: T,
     target: T,
@@ -237,7 +237,7 @@ pub fn kl_div_log_target<T: Float>(input: T, target: T) -> T {
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: 4 ulp of the larger term. Derivative: eˣ − t or 1 − t/(x +
 /// eps) for x; −x or −ln(x + eps), plus that of the full term, for t.
-#[pointwise_dynamic(promote = int_to_float(input, target), dtypes(int, float), grad)]
+#[pointwise_dynamic(promote = int_to_float(input, target), dtypes(int, float), grad(order = 2))]
 pub fn poisson_nll_loss<T: Float>(
     input: T,
     target: T,
@@ -269,7 +269,7 @@ fn variance_is_not_negative(arguments: &[Seen], _: DType) -> Result<()> {
 /// that for t, ½(1/v − (x − t)²/v²) for var.
 #[pointwise_dynamic(
     promote = default(input, target, var), vote(input, target), check = variance_is_not_negative,
-    grad(backward = crate::slope::of_gaussian_nll_loss(grad_output, input, target, var, eps))
+    grad(backward = crate::slope::of_gaussian_nll_loss(grad_output, input, target, var, eps), order = 2)
 )]
 pub fn gaussian_nll_loss<T: Float>(input: T, target: T, var: T, #[param] full: bool, #[param] eps: T) -> T {
     let bounded = clamp_min::scalar(var, eps);

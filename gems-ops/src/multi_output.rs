@@ -11,7 +11,7 @@ use crate::quantization::{nearest_step, quantization_range};
 /// Matches `torch.frexp`.
 ///
 /// Accuracy: exact. Derivative: 2^−exponent for the mantissa.
-#[pointwise_dynamic(promote = default(input), outputs(mantissa, exponent), grad)]
+#[pointwise_dynamic(promote = default(input), outputs(mantissa, exponent), grad(order = 2))]
 pub fn frexp<T: Float>(input: T) -> (T, i32) {
     input.frexp()
 }
@@ -22,7 +22,7 @@ pub fn frexp<T: Float>(input: T) -> (T, i32) {
 ///
 /// Accuracy: 2 ulp; complex 8 ulp of the magnitude. Derivative: cos x and −sin x.
 #[pointwise_dynamic(
-    promote = int_to_float(input), dtypes(bool, int, float, complex), outputs(sine, cosine), grad
+    promote = int_to_float(input), dtypes(bool, int, float, complex), outputs(sine, cosine), grad(order = 2)
 )]
 pub fn sincos<T: Analytic>(input: T) -> (T, T) {
     (input.sin(), input.cos())
@@ -33,7 +33,7 @@ pub fn sincos<T: Analytic>(input: T) -> (T, T) {
 /// Own addition; `torch.polar` in two buffers.
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: 4 ulp. Derivative: that of the formula, for both.
-#[pointwise_dynamic(promote = default(abs, angle), outputs(real_part, imag_part), grad)]
+#[pointwise_dynamic(promote = default(abs, angle), outputs(real_part, imag_part), grad(order = 2))]
 pub fn polar_parts<T: Float>(abs: T, angle: T) -> (T, T) {
     (abs * angle.cos(), abs * angle.sin())
 }
@@ -137,7 +137,7 @@ pub fn silu_and_mul_with_clamp_backward<T: Float>(grad_output: T, x: T, y: T, #[
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: the same turn backward.
-#[pointwise_dynamic(promote = default(x1, x2, cos, sin), outputs(y1, y2), vote(x1, x2), grad)]
+#[pointwise_dynamic(promote = default(x1, x2, cos, sin), outputs(y1, y2), vote(x1, x2), grad(order = 2))]
 pub fn rotary_embedding<T: Float>(x1: T, x2: T, cos: T, sin: T) -> (T, T) {
     (x1 * cos - x2 * sin, x2 * cos + x1 * sin)
 }

@@ -29,7 +29,7 @@ pub fn uniform_from<T: Float>(u: T, #[param] from: T, #[param] to: T) -> T {
 #[doc(alias = "normal")]
 #[pointwise_dynamic(
     promote = default(z, mean, std), dtypes(float, complex), vote(z), check = last_is_not_negative,
-    grad
+    grad(order = 2)
 )]
 pub fn normal_from<T: Analytic>(z: T, mean: T, std: T) -> T {
     z * std + mean
@@ -41,7 +41,7 @@ pub fn normal_from<T: Analytic>(z: T, mean: T, std: T) -> T {
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: 4 ulp. Derivative: std·r.
 #[doc(alias = "log_normal")]
-#[pointwise_dynamic(promote = default(z), check = last_is_not_negative, grad)]
+#[pointwise_dynamic(promote = default(z), check = last_is_not_negative, grad(order = 2))]
 pub fn log_normal_from<T: Float>(z: T, #[param] mean: T, #[param] std: T) -> T {
     (z * std + mean).exp()
 }

@@ -93,7 +93,7 @@ pub fn round_decimals<T: Float>(input: T, #[param] decimals: i32) -> T {
 /// Matches `torch.frac`.
 ///
 /// Accuracy: exact. Derivative: 1.
-#[pointwise_dynamic(promote = default(input), grad)]
+#[pointwise_dynamic(promote = default(input), grad(order = 2))]
 pub fn frac<T: Float>(input: T) -> T {
     input - input.trunc()
 }

@@ -132,7 +132,7 @@ pub(crate) fn of_huber_loss<T: Float>(g: T, x: T, target: T, delta: T) -> (T, T)
 }
 
 /// (σ(x) − t, −x): the two logarithms differ by x.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_multilabel_soft_margin_loss<T: Float>(g: T, x: T, target: T) -> (T, T) {
     (g * (sigmoid::scalar(x) - target), -(g * x))
 }
@@ -150,7 +150,7 @@ pub(crate) fn of_kl_div<T: Float>(g: T, x: T, target: T) -> (T, T) {
 }
 
 /// The variance's slope passes through its bound.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_gaussian_nll_loss<T: Float>(g: T, x: T, target: T, var: T, eps: T) -> (T, T, T) {
     let bounded = clamp_min::scalar(var, eps);
     let gap = x - target;
@@ -159,14 +159,14 @@ pub(crate) fn of_gaussian_nll_loss<T: Float>(g: T, x: T, target: T, var: T, eps:
 }
 
 /// (cos πx − sinc x)/x; near 0 its series, in which nothing cancels.
-#[device_fn]
+#[device_fn(grad)]
 pub(crate) fn of_sinc<T: Float>(g: T, x: T) -> T {
     let z = T::PI * x;
     if x.abs() < 0.25 { g * (T::PI * sinc_slope(z)) } else { g * ((x.cos_pi() - sinc::scalar(x)) / x) }
 }
 
 /// The slope of sin z/z near 0: Σ (−1)ᵏ·2k·z^(2k−1)/(2k+1)!.
-#[device_fn]
+#[device_fn(grad(backward = of_sinc_slope))]
 pub(crate) fn sinc_slope<T: Float>(z: T) -> T {
     // 2k/(2k+1)! with signs, for k = 8 to 1.
     const TERMS: [f64; 8] = [
@@ -185,6 +185,28 @@ pub(crate) fn sinc_slope<T: Float>(z: T) -> T {
         sum = sum * square + TERMS[k] as T;
     }
     sum * z
+}
+
+/// Its own slope: Σ (−1)ᵏ·2k(2k − 1)·z^(2k−2)/(2k+1)!.
+#[device_fn]
+fn of_sinc_slope<T: Float>(g: T, z: T) -> T {
+    // 2k(2k − 1)/(2k+1)! with signs, for k = 8 to 1.
+    const TERMS: [f64; 8] = [
+        6.747497410429249e-13,
+        -1.3917837991912066e-10,
+        2.1197937864604532e-8,
+        -2.2546897546897547e-6,
+        0.000154320987654321,
+        -0.005952380952380952,
+        0.1,
+        -0.3333333333333333,
+    ];
+    let square = z * z;
+    let mut sum = 0.0 as T;
+    for k in 0..8 {
+        sum = sum * square + TERMS[k] as T;
+    }
+    g * sum
 }
 
 /// 1 for x where the step is in range; 0 elsewhere.

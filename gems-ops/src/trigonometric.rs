@@ -82,7 +82,10 @@ pub fn atan2<T: Float>(input: T, other: T) -> T {
 ///
 /// Accuracy: 4 ulp; complex 8 ulp of the magnitude. Derivative: (cos πx − r)/x, near 0 its series.
 #[doc(alias = "special_sinc")]
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), complex = sinc_complex, grad(backward = crate::slope::of_sinc))]
+#[pointwise_dynamic(
+    promote = int_to_float(input), dtypes(bool, int, float), complex = sinc_complex,
+    grad(backward = crate::slope::of_sinc, order = 2)
+)]
 pub fn sinc<T: Float>(input: T) -> T {
     if input == 0 {
         1
@@ -93,7 +96,7 @@ pub fn sinc<T: Float>(input: T) -> T {
     }
 }
 
-#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sinc", grad)]
+#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sinc", grad(order = 2))]
 fn sinc_complex<T: Analytic>(input: T) -> T {
     let turned = 3.141592653589793 * input;
     if input == 0 { 1 } else { turned.sin() / turned }

@@ -11,7 +11,7 @@ use gems_runtime::op::Operand;
 ///
 /// Accuracy: every written step is rounded correctly, alike on all devices. Derivative: beta for x, alpha·b for a,
 /// alpha·a for b.
-#[pointwise_dynamic(promote = default(input, vec1, vec2), dtypes(bool, int, float, complex), grad)]
+#[pointwise_dynamic(promote = default(input, vec1, vec2), dtypes(bool, int, float, complex), grad(order = 2))]
 pub fn addr_kernel<T: Number>(input: T, vec1: T, vec2: T, #[param] beta: T, #[param] alpha: T) -> T {
     let product = alpha * vec1 * vec2;
     if beta == 0 { product } else { beta * input + product }
@@ -49,7 +49,7 @@ pub fn addr<B: Buffer>(
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: invstd·weight for x, (x − mean)·invstd for weight, 1 for bias, −invstd·weight for mean, (x −
 /// mean)·weight for invstd.
-#[pointwise_dynamic(promote = default(input), vote(input), grad)]
+#[pointwise_dynamic(promote = default(input), vote(input), grad(order = 2))]
 pub fn batch_norm_elemt_kernel<T: Float>(input: T, weight: T, bias: T, mean: T, invstd: T) -> T {
     (input - mean) * invstd * weight + bias
 }

@@ -287,7 +287,8 @@ impl OpForm {
             .collect();
         Schema {
             name,
-            kind: Kind::Default,
+            // The cotangent is of the common dtype already, but for an op that computes in f64 whatever it is given.
+            kind: if of.kind == Kind::ToDouble { Kind::ToDouble } else { Kind::Default },
             storage: false,
             instances: dtypes.iter().map(DType::op_math).collect(),
             dtypes,

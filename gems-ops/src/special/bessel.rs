@@ -13,7 +13,7 @@ use crate::prelude::*;
 /// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: I₁(x).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_i0)
+    grad(backward = slope::of_i0, order = 2)
 )]
 pub fn i0<T: Float>(input: T) -> T {
     i0_f64(input as f64) as T
@@ -26,7 +26,7 @@ pub fn i0<T: Float>(input: T) -> T {
 /// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: i1e(x) − sign(x)·r.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_i0e)
+    grad(backward = slope::of_i0e, order = 2)
 )]
 pub fn special_i0e<T: Float>(input: T) -> T {
     i0e_f64(input as f64) as T
@@ -39,7 +39,7 @@ pub fn special_i0e<T: Float>(input: T) -> T {
 /// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: I₀(x) − r/x, ½ at 0.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_i1)
+    grad(backward = slope::of_i1, order = 2)
 )]
 pub fn special_i1<T: Float>(input: T) -> T {
     i1_f64(input as f64) as T
@@ -52,7 +52,7 @@ pub fn special_i1<T: Float>(input: T) -> T {
 /// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: i0e(x) − r(sign x + 1/x), ½ at 0.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_i1e)
+    grad(backward = slope::of_i1e, order = 2)
 )]
 pub fn special_i1e<T: Float>(input: T) -> T {
     i1e_f64(input as f64) as T
@@ -65,7 +65,7 @@ pub fn special_i1e<T: Float>(input: T) -> T {
 /// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: I₁(x).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_i0)
+    grad(backward = slope::of_i0, order = 2)
 )]
 pub fn special_modified_bessel_i0<T: Float>(input: T) -> T {
     i0_f64(input as f64) as T
@@ -78,7 +78,7 @@ pub fn special_modified_bessel_i0<T: Float>(input: T) -> T {
 /// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: I₀(x) − r/x, ½ at 0.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_i1)
+    grad(backward = slope::of_i1, order = 2)
 )]
 pub fn special_modified_bessel_i1<T: Float>(input: T) -> T {
     i1_f64(input as f64) as T
@@ -91,7 +91,7 @@ pub fn special_modified_bessel_i1<T: Float>(input: T) -> T {
 /// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: −K₁(x).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_k0)
+    grad(backward = slope::of_k0, order = 2)
 )]
 pub fn special_modified_bessel_k0<T: Float>(input: T) -> T {
     let x = input as f64;
@@ -105,7 +105,7 @@ pub fn special_modified_bessel_k0<T: Float>(input: T) -> T {
 /// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: −K₀(x) − r/x.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_k1)
+    grad(backward = slope::of_k1, order = 2)
 )]
 pub fn special_modified_bessel_k1<T: Float>(input: T) -> T {
     let x = input as f64;
@@ -119,7 +119,7 @@ pub fn special_modified_bessel_k1<T: Float>(input: T) -> T {
 /// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: r − eˣ·K₁(x).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_scaled_k0)
+    grad(backward = slope::of_scaled_k0, order = 2)
 )]
 pub fn special_scaled_modified_bessel_k0<T: Float>(input: T) -> T {
     let x = input as f64;
@@ -133,7 +133,7 @@ pub fn special_scaled_modified_bessel_k0<T: Float>(input: T) -> T {
 /// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: r(1 − 1/x) − eˣ·K₀(x).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_scaled_k1)
+    grad(backward = slope::of_scaled_k1, order = 2)
 )]
 pub fn special_scaled_modified_bessel_k1<T: Float>(input: T) -> T {
     let x = input as f64;
@@ -147,7 +147,7 @@ pub fn special_scaled_modified_bessel_k1<T: Float>(input: T) -> T {
 ///
 /// Accuracy: 8 ulp below 8 away from zeros, else 2e-7 of the amplitude in f32, 1e-13 in f64. Derivative: −J₁(x).
 #[pointwise_dynamic(
-    promote = int_to_float(input), dtypes(bool, int, float), integers = integers::bessel_j0, grad
+    promote = int_to_float(input), dtypes(bool, int, float), integers = integers::bessel_j0, grad(order = 2)
 )]
 pub fn special_bessel_j0<T: Float>(input: T) -> T {
     (input as f64).bessel_j0() as T
@@ -161,7 +161,7 @@ pub fn special_bessel_j0<T: Float>(input: T) -> T {
 /// Accuracy: 8 ulp below 8 away from zeros, else 2e-7 of the amplitude in f32, 1e-13 in f64. Derivative: J₀(x) − r/x,
 /// ½ at 0.
 #[pointwise_dynamic(
-    promote = int_to_float(input), dtypes(bool, int, float), integers = integers::bessel_j1, grad
+    promote = int_to_float(input), dtypes(bool, int, float), integers = integers::bessel_j1, grad(order = 2)
 )]
 pub fn special_bessel_j1<T: Float>(input: T) -> T {
     (input as f64).bessel_j1() as T
@@ -174,7 +174,7 @@ pub fn special_bessel_j1<T: Float>(input: T) -> T {
 ///
 /// Accuracy: 8 ulp below 8 away from zeros, else 2e-7 of the amplitude in f32, 1e-13 in f64. Derivative: −Y₁(x).
 #[pointwise_dynamic(
-    promote = int_to_float(input), dtypes(bool, int, float), integers = integers::bessel_y0, grad
+    promote = int_to_float(input), dtypes(bool, int, float), integers = integers::bessel_y0, grad(order = 2)
 )]
 pub fn special_bessel_y0<T: Float>(input: T) -> T {
     (input as f64).bessel_y0() as T
@@ -187,7 +187,7 @@ pub fn special_bessel_y0<T: Float>(input: T) -> T {
 ///
 /// Accuracy: 8 ulp below 8 away from zeros, else 2e-7 of the amplitude in f32, 1e-13 in f64. Derivative: Y₀(x) − r/x.
 #[pointwise_dynamic(
-    promote = int_to_float(input), dtypes(bool, int, float), integers = integers::bessel_y1, grad
+    promote = int_to_float(input), dtypes(bool, int, float), integers = integers::bessel_y1, grad(order = 2)
 )]
 pub fn special_bessel_y1<T: Float>(input: T) -> T {
     (input as f64).bessel_y1() as T
@@ -200,13 +200,13 @@ pub fn special_bessel_y1<T: Float>(input: T) -> T {
 /// Accuracy: 4 ulp. Derivative: (cos x − r)/x, near 0 its series.
 #[pointwise_dynamic(
     promote = int_to_float(x), dtypes(bool, int, float),
-    grad(backward = slope::of_spherical_j0)
+    grad(backward = slope::of_spherical_j0, order = 2)
 )]
 pub fn special_spherical_bessel_j0<T: Float>(x: T) -> T {
     spherical_j0(x as f64) as T
 }
 
-#[device_fn]
+#[device_fn(grad(backward = slope::of_i0))]
 #[inline(never)]
 pub(super) fn i0_f64(x: f64) -> f64 {
     let z = x.abs();
@@ -220,7 +220,7 @@ pub(super) fn i0_f64(x: f64) -> f64 {
     }
 }
 
-#[device_fn]
+#[device_fn(grad(backward = slope::of_i0e))]
 #[inline(never)]
 pub(super) fn i0e_f64(x: f64) -> f64 {
     let z = x.abs();
@@ -231,7 +231,7 @@ pub(super) fn i0e_f64(x: f64) -> f64 {
     }
 }
 
-#[device_fn]
+#[device_fn(grad(backward = slope::of_i1))]
 #[inline(never)]
 pub(super) fn i1_f64(x: f64) -> f64 {
     let z = x.abs();
@@ -245,7 +245,7 @@ pub(super) fn i1_f64(x: f64) -> f64 {
     }
 }
 
-#[device_fn]
+#[device_fn(grad(backward = slope::of_i1e))]
 #[inline(never)]
 pub(super) fn i1e_f64(x: f64) -> f64 {
     let z = x.abs();

@@ -11,7 +11,7 @@ use crate::prelude::*;
 /// Integers become floats first. Matches `torch.erf`.
 ///
 /// Accuracy: 4 ulp. Derivative: 2/√π·exp(−x²).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad(order = 2))]
 pub fn erf<T: Float>(input: T) -> T {
     input.erf()
 }
@@ -21,7 +21,7 @@ pub fn erf<T: Float>(input: T) -> T {
 /// Integers become floats first. Matches `torch.erfc`.
 ///
 /// Accuracy: 4 ulp. Derivative: −2/√π·exp(−x²).
-#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad)]
+#[pointwise_dynamic(promote = int_to_float(input), dtypes(bool, int, float), grad(order = 2))]
 pub fn erfc<T: Float>(input: T) -> T {
     input.erfc()
 }
@@ -33,7 +33,7 @@ pub fn erfc<T: Float>(input: T) -> T {
 /// Accuracy: 4 ulp. Derivative: ½√π·exp(r²).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_erfinv(grad_output, output))
+    grad(backward = slope::of_erfinv(grad_output, output), order = 2)
 )]
 pub fn erfinv<T: Float>(input: T) -> T {
     erfinv_f64(input as f64) as T
@@ -46,7 +46,7 @@ pub fn erfinv<T: Float>(input: T) -> T {
 /// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: 2x·r − 2/√π, far out its series.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_erfcx)
+    grad(backward = slope::of_erfcx, order = 2)
 )]
 pub fn special_erfcx<T: Float>(input: T) -> T {
     erfcx_f64(input as f64) as T
@@ -59,7 +59,7 @@ pub fn special_erfcx<T: Float>(input: T) -> T {
 /// Special values: −∞ → 0, ∞ → 1, NaN stays. Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: exp(−½x²)/√(2π).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_ndtr)
+    grad(backward = slope::of_ndtr, order = 2)
 )]
 pub fn special_ndtr<T: Float>(input: T) -> T {
     ndtr_f64(input as f64) as T
@@ -72,7 +72,7 @@ pub fn special_ndtr<T: Float>(input: T) -> T {
 /// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: √(2π)·exp(½r²).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_ndtri(grad_output, output))
+    grad(backward = slope::of_ndtri(grad_output, output), order = 2)
 )]
 pub fn special_ndtri<T: Float>(input: T) -> T {
     ndtri_f64(input as f64) as T
@@ -85,7 +85,7 @@ pub fn special_ndtri<T: Float>(input: T) -> T {
 /// Accuracy: 4 ulp in f32, 2e-15 in f64. Derivative: √(2/π)/erfcx(−x/√2).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_log_ndtr)
+    grad(backward = slope::of_log_ndtr, order = 2)
 )]
 pub fn special_log_ndtr<T: Float>(input: T) -> T {
     log_ndtr_f64(input as f64) as T
@@ -99,7 +99,7 @@ pub(super) fn two_prod(a: f64, b: f64) -> (f64, f64) {
 }
 
 /// Shepherd and Laframboise's series for x ≥ 0, reflected for x < 0 with the square kept exactly.
-#[device_fn]
+#[device_fn(grad(backward = slope::of_erfcx))]
 #[inline(never)]
 pub(super) fn erfcx_f64(x: f64) -> f64 {
     if x < -27.0 {
@@ -164,9 +164,9 @@ fn ndtri_tail(q: f64) -> f64 {
     x
 }
 
-#[device_fn]
+#[device_fn(grad(backward = slope::at_ndtri))]
 #[inline(never)]
-fn ndtri_f64(p: f64) -> f64 {
+pub(super) fn ndtri_f64(p: f64) -> f64 {
     let q = if p > 0.5 { 1.0 - p } else { p };
     if (p - 0.5).abs() <= 0.3 {
         f64::SQRT_2 * erfinv_f64(2.0 * p - 1.0)
@@ -180,9 +180,9 @@ fn ndtri_f64(p: f64) -> f64 {
     }
 }
 
-#[device_fn]
+#[device_fn(grad(backward = slope::at_erfinv))]
 #[inline(never)]
-fn erfinv_f64(y: f64) -> f64 {
+pub(super) fn erfinv_f64(y: f64) -> f64 {
     let a = y.abs();
     if a < 0.8 {
         let square = a * a;

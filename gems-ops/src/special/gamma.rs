@@ -14,7 +14,7 @@ use gems_runtime::op::Seen;
 /// Accuracy: 4 ulp in f32, 1e-15·max(1, |r|) in f64; 1e-7 absolute near the zeros in f32. Derivative: ψ(x).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_lgamma)
+    grad(backward = slope::of_lgamma, order = 2)
 )]
 pub fn lgamma<T: Float>(input: T) -> T {
     (input as f64).lgamma() as T
@@ -27,7 +27,7 @@ pub fn lgamma<T: Float>(input: T) -> T {
 /// Accuracy: 4 ulp in f32, 1e-14 in f64; absolute near the negative zeros. Derivative: ψ′(x).
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float),
-    grad(backward = slope::of_digamma)
+    grad(backward = slope::of_digamma, order = 2)
 )]
 pub fn digamma<T: Float>(input: T) -> T {
     digamma_f64(input as f64) as T
@@ -51,7 +51,7 @@ fn derivative_order(arguments: &[Seen], _: DType) -> Result<()> {
 /// n is negative.
 #[pointwise_dynamic(
     promote = int_to_float(input), dtypes(bool, int, float), check = derivative_order,
-    grad(backward = slope::of_polygamma)
+    grad(backward = slope::of_polygamma, order = 2)
 )]
 pub fn polygamma<T: Float>(#[param] n: i64, input: T) -> T {
     polygamma_f64(input as f64, n) as T
@@ -106,7 +106,7 @@ pub fn special_zeta<T: Float>(input: T, other: T) -> T {
 }
 
 /// Shifted to x ≥ 10 for the asymptotic series, reflected for x < 0, a Taylor series around the positive root.
-#[device_fn]
+#[device_fn(grad(backward = slope::of_digamma))]
 pub(super) fn digamma_f64(x: f64) -> f64 {
     if x == 0.0 {
         return f64::NEG_INFINITY.copysign(-x);
@@ -226,7 +226,7 @@ pub(super) fn zeta_f64(s: f64, q: f64) -> f64 {
 }
 
 /// (−1)^(n+1)·n!·d^(−n−1)·Σ (d/(x + k))^(n+1), where d is the distance of the nearest pole.
-#[device_fn]
+#[device_fn(grad(backward = slope::of_polygamma(grad_output, n, x)))]
 #[inline(never)]
 pub(super) fn polygamma_f64(x: f64, n: i64) -> f64 {
     if n == 0 {

@@ -5,28 +5,40 @@
 
 use super::airy::airy_ai_slope;
 use super::bessel::{i0_f64, i0e_f64, i1_f64, i1e_f64};
-use super::error::erfcx_f64;
+use super::error::{erfcx_f64, erfinv_f64, ndtri_f64};
 use super::gamma::{digamma_f64, polygamma_f64, zeta_f64};
 use super::orthopoly::{chebyshev, hermite, laguerre, legendre};
 use crate::prelude::*;
 use crate::slope::sinc_slope;
 
 /// √π/2·exp(y²) for y = erfinv(x).
-#[device_fn]
+#[device_fn(grad)]
 pub(super) fn of_erfinv<T: Float>(g: T, y: T) -> T {
     let y = y as f64;
     (g as f64 * (0.886226925452758 * (y * y).exp())) as T
 }
 
-/// √(2π)·exp(½y²) for y = ndtri(x).
+/// [`of_erfinv`] at x.
 #[device_fn]
+pub(super) fn at_erfinv(g: f64, x: f64) -> f64 {
+    of_erfinv(g, erfinv_f64(x))
+}
+
+/// √(2π)·exp(½y²) for y = ndtri(x).
+#[device_fn(grad)]
 pub(super) fn of_ndtri<T: Float>(g: T, y: T) -> T {
     let y = y as f64;
     (g as f64 * (2.5066282746310002 * (0.5 * y * y).exp())) as T
 }
 
-/// 2x·erfcx(x) − 2/√π; far out, where that cancels, its asymptotic series −(1 − 3q + 15q² − …)/(x²√π) in q = 1/(2x²).
+/// [`of_ndtri`] at x.
 #[device_fn]
+pub(super) fn at_ndtri(g: f64, x: f64) -> f64 {
+    of_ndtri(g, ndtri_f64(x))
+}
+
+/// 2x·erfcx(x) − 2/√π; far out, where that cancels, its asymptotic series −(1 − 3q + 15q² − …)/(x²√π) in q = 1/(2x²).
+#[device_fn(grad)]
 pub(super) fn of_erfcx<T: Float>(g: T, x: T) -> T {
     let x = x as f64;
     let slope = if x > 50.0 {
@@ -39,29 +51,29 @@ pub(super) fn of_erfcx<T: Float>(g: T, x: T) -> T {
 }
 
 /// The density of the normal distribution.
-#[device_fn]
+#[device_fn(grad)]
 pub(super) fn of_ndtr<T: Float>(g: T, x: T) -> T {
     let x = x as f64;
     (g as f64 * (0.3989422804014327 * (-0.5 * x * x).exp())) as T
 }
 
 /// √(2/π)/erfcx(−x/√2), the density over the distribution without its tail's underflow.
-#[device_fn]
+#[device_fn(grad)]
 pub(super) fn of_log_ndtr<T: Float>(g: T, x: T) -> T {
     (g as f64 * (0.7978845608028654 / erfcx_f64(-(x as f64) * f64::FRAC_1_SQRT_2))) as T
 }
 
-#[device_fn]
+#[device_fn(grad)]
 pub(super) fn of_lgamma<T: Float>(g: T, x: T) -> T {
     (g as f64 * digamma_f64(x as f64)) as T
 }
 
-#[device_fn]
+#[device_fn(grad)]
 pub(super) fn of_digamma<T: Float>(g: T, x: T) -> T {
     (g as f64 * polygamma_f64(x as f64, 1_i64)) as T
 }
 
-#[device_fn]
+#[device_fn(grad)]
 pub(super) fn of_polygamma<T: Float>(g: T, n: i64, x: T) -> T {
     (g as f64 * polygamma_f64(x as f64, n + 1)) as T
 }
@@ -96,51 +108,51 @@ pub(super) fn of_zeta<T: Float>(g: T, s: T, q: T) -> T {
     (g as f64 * (-s * zeta_f64(s + 1.0, q as f64))) as T
 }
 
-#[device_fn]
+#[device_fn(grad)]
 pub(super) fn of_i0<T: Float>(g: T, x: T) -> T {
     (g as f64 * i1_f64(x as f64)) as T
 }
 
-#[device_fn]
+#[device_fn(grad)]
 pub(super) fn of_i0e<T: Float>(g: T, x: T) -> T {
     let x = x as f64;
     (g as f64 * (i1e_f64(x) - sign::scalar(x) * i0e_f64(x))) as T
 }
 
-#[device_fn]
+#[device_fn(grad)]
 pub(super) fn of_i1<T: Float>(g: T, x: T) -> T {
     let x = x as f64;
     (g as f64 * if x == 0.0 { 0.5 } else { i0_f64(x) - i1_f64(x) / x }) as T
 }
 
-#[device_fn]
+#[device_fn(grad)]
 pub(super) fn of_i1e<T: Float>(g: T, x: T) -> T {
     let x = x as f64;
     let slope = if x == 0.0 { 0.5 } else { i0e_f64(x) - i1e_f64(x) * (sign::scalar(x) + 1.0 / x) };
     (g as f64 * slope) as T
 }
 
-#[device_fn]
+#[device_fn(grad)]
 pub(super) fn of_k0<T: Float>(g: T, x: T) -> T {
     let slope = -special_modified_bessel_k1::scalar(x as f64);
     (g as f64 * slope) as T
 }
 
-#[device_fn]
+#[device_fn(grad)]
 pub(super) fn of_k1<T: Float>(g: T, x: T) -> T {
     let x = x as f64;
     let slope = -special_modified_bessel_k0::scalar(x) - special_modified_bessel_k1::scalar(x) / x;
     (g as f64 * slope) as T
 }
 
-#[device_fn]
+#[device_fn(grad)]
 pub(super) fn of_scaled_k0<T: Float>(g: T, x: T) -> T {
     let x = x as f64;
     let slope = special_scaled_modified_bessel_k0::scalar(x) - special_scaled_modified_bessel_k1::scalar(x);
     (g as f64 * slope) as T
 }
 
-#[device_fn]
+#[device_fn(grad)]
 pub(super) fn of_scaled_k1<T: Float>(g: T, x: T) -> T {
     let x = x as f64;
     let k1 = special_scaled_modified_bessel_k1::scalar(x);
@@ -149,7 +161,7 @@ pub(super) fn of_scaled_k1<T: Float>(g: T, x: T) -> T {
 }
 
 /// (cos x − j₀(x))/x; near 0 its series.
-#[device_fn]
+#[device_fn(grad)]
 pub(super) fn of_spherical_j0<T: Float>(g: T, x: T) -> T {
     let x = x as f64;
     let slope =
