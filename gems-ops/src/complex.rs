@@ -171,6 +171,21 @@ mod tests {
     }
 
     #[test]
+    fn nothing_cancels_at_zeros_and_poles_of_complex_functions() {
+        let close = |got: Complex<f64>, want: Complex<f64>| {
+            assert!((got - want).norm() <= 2e-15 * want.norm(), "{got} {want}");
+        };
+        // By their series at 1 and at πi.
+        let rest = Complex::new((1.0f64 + 1e-9) - 1.0, 1e-9);
+        close(at(|z| sinc(z), rest + 1.0), -rest * (1.0 - rest));
+        let near = Complex::new(1e-9, -1.224_646_799_147_353_2e-16);
+        close(at(|z| sigmoid(z), Complex::new(1e-9, std::f64::consts::PI)), 1.0 / near + 0.5);
+        // Finite though the sine is not.
+        let large = at(|z| sinc(z), Complex::new(0.0, 227.0));
+        assert!(large.re.is_finite() && large.im == 0.0);
+    }
+
+    #[test]
     fn parts_decide_what_is_infinite() {
         let z = [Complex::new(1.0f32, f32::INFINITY), Complex::new(f32::NAN, 0.0), Complex::new(2.0, 0.0)];
         let z = StridedBuffer::from_slice(&z, &[3]).unwrap();

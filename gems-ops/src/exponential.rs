@@ -208,15 +208,18 @@ pub fn logit_eps<T: Float>(input: T, #[param] eps: T) -> T {
 pub fn sigmoid<T: Float>(input: T) -> T {
     let decay = (-input.abs()).exp();
     let quotient = (if input < 0 { decay } else { 1 }) / (1 + decay);
-    // The rounding of 1 + decay counts less in the difference than in the quotient.
-    if input < 0 { decay - decay * quotient } else { quotient }
+    // In the tail, the rounding of 1 + decay counts less in the difference than in the quotient.
+    if input < -0.7 { decay - decay * quotient } else { quotient }
 }
 
 #[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sigmoid", grad)]
 pub(crate) fn sigmoid_complex<T: Analytic>(input: T) -> T {
     let is_left = input.re() < 0;
-    let decay = (if is_left { input } else { -input }).exp();
-    (if is_left { decay } else { 1 }) / (1 + decay)
+    let outward = if is_left { input } else { -input };
+    let decay = outward.exp();
+    // Near the imaginary axis 1 + decay may cancel; the product does not.
+    let sum = if outward.re() < -1 { 1 + decay } else { 2 * (0.5 * outward).exp() * (0.5 * outward).cosh() };
+    (if is_left { decay } else { 1 }) / sum
 }
 
 // Gradients under PyTorch's names.

@@ -56,7 +56,7 @@ pub const REGISTRY: Registry = registry! {
     fused_adamax fused_adamax_rate fused_nadam fused_nadam_rates fused_radam fused_radam_rates
     fused_sgd fused_sgd_scaled fused_sgd_momentum fused_sgd_momentum_scaled fused_adagrad fused_adagrad_rate
     fused_rmsprop fused_rmsprop_momentum fused_rmsprop_centered fused_rmsprop_centered_momentum fused_adadelta
-    fused_rprop fused_asgd fused_lion ema_update amp_unscale
+    fused_rprop fused_asgd fused_asgd_rates fused_asgd_shrink fused_lion ema_update amp_unscale
     frexp sincos polar_parts log_sigmoid_forward fake_quantize_per_tensor_affine_cachemask glu_backward_kernel
     prelu_kernel_backward silu_and_mul_backward silu_and_mul_with_clamp_backward rotary_embedding lstm_cell_kernel
     lstm_cell_biased_kernel gru_cell_kernel gru_cell_biased_kernel

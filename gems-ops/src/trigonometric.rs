@@ -98,8 +98,18 @@ pub fn sinc<T: Float>(input: T) -> T {
 
 #[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sinc", grad(order = 2))]
 fn sinc_complex<T: Analytic>(input: T) -> T {
-    let turned = 3.141592653589793 * input;
-    if input == 0 { 1 } else { turned.sin() / turned }
+    // By the distance from a whole number, which is exact: near there the sine vanishes. And by half the angle, whose
+    // sine does not overflow.
+    let whole = (2 * input.re() + 1).div_floor(2);
+    let half = 1.5707963267948966 * (input - whole as T);
+    let size = half.sin() / (1.5707963267948966 * input) * half.cos();
+    if input == 0 {
+        1
+    } else if whole.rem_floor(2) == 0 {
+        size
+    } else {
+        -size
+    }
 }
 
 /// x·π/180.

@@ -1,7 +1,8 @@
 //! Steps along the gradient or its sign: SGD, ASGD, Rprop, Lion.
 
-use super::{Scaling, descent_of};
+use super::{Scaling, descent_of, rates};
 use crate::prelude::*;
+use gems_runtime::op::Operand;
 
 /// A step of gradient descent: g += weight_decay·p; p −= lr·g.
 ///
@@ -210,22 +211,53 @@ pub fn fused_sgd_<B: Buffer>(
     }
 }
 
-/// A step of averaged gradient descent: p = p·(1 − lambd·eta) − eta·g; ax = p if mu is 1, else ax + (p − ax)·mu.
+/// The step size and the weight of the mean behind a step of averaged descent, in f64: eta = lr/(1 + lambd·lr·t)^alpha and
+/// mu = 1/max(1, t − t0), for the next step.
 ///
-/// Before all, g += weight_decay·p. Matches `torch.optim.ASGD`.
+/// Own addition; `torch.optim.ASGD(capturable=True)` computes them on the device. PyTorch's default `alpha` is 0.75, its
+/// `t0` 1e6.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: powers have 2 ulp, every other step is rounded correctly.
+/// Derivative: none.
+#[pointwise_dynamic(outputs(eta, mu))]
+pub fn fused_asgd_rates(
+    step: f64,
+    #[param] lr: f64,
+    #[param] lambd: f64,
+    #[param] alpha: f64,
+    #[param] t0: f64,
+) -> (f64, f64) {
+    (lr / (1.0 + lambd * lr * step).pow(alpha), 1.0 / (step - t0).maximum(1.0))
+}
+
+/// 1 − lambd·eta, in f64: what [`fused_asgd_`] passes as `shrink`.
+///
+/// Own addition; `torch.optim.ASGD` computes it on the host.
+///
+/// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
+/// Derivative: none.
+#[pointwise_dynamic(outputs(shrink))]
+pub fn fused_asgd_shrink(eta: f64, #[param] lambd: f64) -> f64 {
+    1.0 - lambd * eta
+}
+
+/// A step of averaged gradient descent: p = p·shrink − eta·g; ax = p if mu is 1, else ax + (p − ax)·mu.
+///
+/// Before all, g += weight_decay·p; [`fused_asgd_`] passes shrink = 1 − lambd·eta. Matches `torch.optim.ASGD`.
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: none.
 #[pointwise_dynamic(
-    promote = default(param, grad, ax), outputs(param_out, ax_out), like(param_out = param, ax_out = ax)
+    promote = default(param, grad, ax), vote(param, grad, ax), outputs(param_out, ax_out),
+    like(param_out = param, ax_out = ax)
 )]
 pub fn fused_asgd<T: Float>(
     param: T,
     grad: T,
     ax: T,
-    #[param] eta: T,
-    #[param] mu: T,
-    #[param] shrink: T,
+    eta: T,
+    mu: T,
+    shrink: T,
     #[param] weight_decay: T,
 ) -> (T, T) {
     let descent = descent_of(grad, param, weight_decay, false);
@@ -233,21 +265,27 @@ pub fn fused_asgd<T: Float>(
     (moved, if mu == 1 { moved } else { ax + (moved - ax) * mu })
 }
 
-/// A step of averaged gradient descent in place. PyTorch's default `lambd` is 1e-4.
+/// A step of averaged gradient descent in place; `eta` and `mu` are numbers or buffers of one element, those of
+/// [`fused_asgd_rates`](fn@fused_asgd_rates) for the step before (in the first one, lr and 1).
+///
+/// PyTorch's default `lambd` is 1e-4.
 ///
 /// # Errors
 /// Buffers of different shapes or devices, or that overlap partly; a device that fails.
-pub fn fused_asgd_<B: Buffer>(
+pub fn fused_asgd_<'a, B: Buffer + 'a>(
     param: &mut B,
     grad: &B,
     ax: &mut B,
-    eta: f64,
-    mu: f64,
+    eta: impl Into<Operand<'a, B>>,
+    mu: impl Into<Operand<'a, B>>,
     lambd: f64,
     weight_decay: f64,
 ) -> Result<()> {
+    let (eta, mu) = (eta.into(), mu.into());
+    let [shrink] =
+        rates(fused_asgd_shrink::DEF, eta.clone(), &[lambd], |eta| [fused_asgd_shrink::scalar(eta, lambd)])?;
     let (old, mean) = (param.clone(), ax.clone());
-    fused_asgd::out(&old, grad, &mean, eta, mu, 1.0 - lambd * eta, weight_decay, param, ax)
+    fused_asgd::out(&old, grad, &mean, eta, mu, shrink.operand(), weight_decay, param, ax)
 }
 
 /// A step of Rprop: the step grows by `eta_plus` where the gradient keeps its sign, and shrinks by `eta_minus` where it
@@ -409,6 +447,22 @@ mod tests {
         check(&mean, &[1.4]);
         fused_asgd_(&mut param, &buffer(&[1.0]), &mut mean, 0.5, 0.25, 0.1, 0.0).unwrap();
         check(&mean, &[1.4 + 0.25 * (1.4 * 0.95 - 0.5 - 1.4)]);
+    }
+
+    #[test]
+    fn averaged_descent_takes_its_rates_from_buffers() {
+        let grad = buffer(&[1.0, -3.0]);
+        let step = StridedBuffer::from_element(4.0f64).unwrap();
+        let (eta, mu) = fused_asgd_rates(&step, 0.1, 0.01, 0.75, 2.0).unwrap();
+        let numbers = fused_asgd_rates::scalar(4.0, 0.1, 0.01, 0.75, 2.0);
+        assert_eq!((eta.item::<f64>().unwrap(), mu.item::<f64>().unwrap()), numbers);
+        assert_eq!(numbers, (0.1 / 1.004f64.powf(0.75), 0.5));
+        let (mut param, mut mean) = (buffer(&[2.0, 0.7]), buffer(&[1.0, 0.5]));
+        let (mut other, mut other_mean) = (buffer(&[2.0, 0.7]), buffer(&[1.0, 0.5]));
+        fused_asgd_(&mut param, &grad, &mut mean, &eta, &mu, 0.01, 0.1).unwrap();
+        fused_asgd_(&mut other, &grad, &mut other_mean, numbers.0, numbers.1, 0.01, 0.1).unwrap();
+        assert_eq!(param.to_vec::<f64>().unwrap(), other.to_vec::<f64>().unwrap());
+        assert_eq!(mean.to_vec::<f64>().unwrap(), other_mean.to_vec::<f64>().unwrap());
     }
 
     #[test]

@@ -381,14 +381,16 @@ __device__ __forceinline__ c128 acosh(c128 z) {
   return {abs(angle.im), copysign(angle.re, z.im)};
 }
 
-//@ is_small_integer c128 : abs,trunc(f64)
-__device__ __forceinline__ bool is_small_integer(c128 w) {
-  return w.im == 0 && abs(w.re) <= 64 && w.re == trunc(w.re);
+//@ is_product c128 : abs,trunc,is_infinite(f64)
+// Whether a power is by squaring: of infinite numbers, products are NaN where powers are not.
+__device__ __forceinline__ bool is_product(c128 z, c128 w) {
+  const bool is_small_integer = w.im == 0 && abs(w.re) <= 64 && w.re == trunc(w.re);
+  return is_small_integer && (w.re == 0 || !(is_infinite(z.re) || is_infinite(z.im)));
 }
 
-//@ pow c128 : mul,recip,exp,ln,is_small_integer(c128) abs,floor(f64)
+//@ pow c128 : mul,recip,exp,ln,is_product(c128) abs,floor(f64)
 __device__ __forceinline__ c128 pow(c128 z, c128 w) {
-  if (is_small_integer(w)) {
+  if (is_product(z, w)) {
     c128 result = c128(1);
     f64 left = abs(w.re);
     while (left > 0) {
@@ -513,9 +515,9 @@ __device__ __forceinline__ c64 acosh(c64 z) {
   return cast<c64>(acosh(cast<c128>(z)));
 }
 
-//@ pow c64 : pow,ln,exp,is_small_integer(c128) mul(c64) cast(c128, c64) cast(c64, c128)
+//@ pow c64 : pow,ln,exp,is_product(c128) mul(c64) cast(c128, c64) cast(c64, c128)
 __device__ __forceinline__ c64 pow(c64 z, c64 w) {
-  if (is_small_integer(cast<c128>(w)) || (z.re == 0 && z.im == 0)) {
+  if (is_product(cast<c128>(z), cast<c128>(w)) || (z.re == 0 && z.im == 0)) {
     return cast<c64>(pow(cast<c128>(z), cast<c128>(w)));
   }
   c64 exponent = mul(w, cast<c64>(ln(cast<c128>(z))));

@@ -367,16 +367,18 @@ pub(super) fn atanh(z: C128) -> C128 {
 
 /// Whether z^w needs no logarithm: w is a small integer, or z is 0.
 pub(super) fn is_plain_power(z: C128, w: C128) -> bool {
-    is_small_integer(w) || z.re == 0.0 && z.im == 0.0
+    is_product(z, w) || z.re == 0.0 && z.im == 0.0
 }
 
-fn is_small_integer(w: C128) -> bool {
-    w.im == 0.0 && w.re.abs() <= 64.0 && w.re == w.re.trunc()
+/// Of infinite numbers, products are NaN where powers are not.
+fn is_product(z: C128, w: C128) -> bool {
+    let is_small_integer = w.im == 0.0 && w.re.abs() <= 64.0 && w.re == w.re.trunc();
+    is_small_integer && (w.re == 0.0 || !z.re.is_infinite() && !z.im.is_infinite())
 }
 
 /// z^w: 1 for w = 0, by squaring for small integers, else exp(w · ln z).
 pub(super) fn pow(z: C128, w: C128) -> C128 {
-    if is_small_integer(w) {
+    if is_product(z, w) {
         let mut result = c(1.0, 0.0);
         let mut square = z;
         let mut left = w.re.abs();

@@ -322,6 +322,11 @@ fn small_integral_powers_are_products() {
     assert_eq!(pow(z, [-1.0, 0.0]), Analytic::recip(c(z)));
     assert_eq!(pow([0.0, 0.0], [0.0, 0.0]), c([1.0, 0.0]));
     assert_eq!(pow([0.0, 0.0], [0.5, 1.0]), c([0.0, 0.0]));
+    assert_eq!(pow([INF, -3.5], [0.0, 0.0]), c([1.0, 0.0]));
+    let vanished = pow([INF, -3.5], [-3.0, 0.0]);
+    assert_eq!((vanished.re, vanished.im), (0.0, 0.0));
+    let grown = pow([INF, -3.5], [18.0, 0.0]);
+    assert!(grown.re.is_infinite() && grown.im.is_nan());
     let root = pow([-4.0, 0.0], [0.5, 0.0]);
     assert!((root - c([0.0, 2.0])).norm() < 1e-15);
 }

@@ -1,30 +1,32 @@
 //! Runs an op on its points and compares with exact values.
 
 use super::bounds::{self, Allowed};
-use super::exact::Real;
+use super::exact::{self, Real};
+use super::formula::{Formula, Tracked};
 use super::points::{self, Format, Points};
-use super::rows::Row;
+use super::rows::complex::ComplexRow;
+use super::rows::{Row, composed};
 use crate::failure::{Failure, Outcome, find_op};
 use gems_ops::buffer::{Buffer, StridedBuffer};
 use gems_ops::device::Device;
 use gems_ops::dtype::{DType, Scalar};
-use gems_ops::op::{OpDef, Operand, Role};
+use gems_ops::op::{OpDef, Operand, ParamDef, Role, TypeRef};
+use num_complex::Complex;
 use rayon::prelude::*;
 
 /// What one op does in one dtype.
 #[derive(Debug)]
 pub(super) struct Measured {
-    /// Of the results.
-    dtype: DType,
     pub(super) points: usize,
     /// The largest error in ulps, and that which 99.9 % of the results do not exceed.
     pub(super) max: f64,
     pub(super) p999: f64,
-    /// The part of the results that are the nearest float.
+    /// The part of the results that are the nearest float, and how large it must be.
     pub(super) nearest: f64,
+    wanted: f64,
     /// The largest error over what is allowed there.
     pub(super) of_bound: f64,
-    pub(super) allowed: Allowed,
+    pub(super) bound: String,
     /// Where it is.
     pub(super) worst: Vec<f64>,
     pub(super) got: f64,
@@ -33,9 +35,8 @@ pub(super) struct Measured {
 
 impl Measured {
     /// Whether the bound is met; for halves, also that almost all results are the nearest float.
-    pub(super) fn is_met(&self, op: &str) -> bool {
-        let is_short = Format::of(self.dtype).is_short();
-        self.of_bound <= 1.0 && (!is_short || self.nearest >= bounds::nearest(op))
+    pub(super) fn is_met(&self) -> bool {
+        self.of_bound <= 1.0 && self.nearest >= self.wanted
     }
 }
 
@@ -49,39 +50,176 @@ struct Error {
 const NONE: Error = Error { ulps: 0.0, of_bound: 0.0 };
 const WRONG: Error = Error { ulps: f64::INFINITY, of_bound: f64::INFINITY };
 
+/// An op with an exact function of its own.
 pub(super) fn measure(row: &Row, dtype: DType, device: Device, samples: usize) -> Outcome<Measured> {
     let op = find_op(row.op)?;
     let is_short = Format::of(dtype).is_short() && matches!(row.points, Points::Line(_));
     let samples = if row.is_special && !is_short { samples.div_ceil(10) } else { samples };
     let points = points::points(row.points, &row.name(), dtype, samples);
-    let (operands, results, dtype) = run(op, row, &points, dtype, device)?;
+    let Ran { operands, results } = run(op, row.numbers, &points, dtype, device)?;
+    let (results, dtype) =
+        results.into_iter().next().ok_or_else(|| Failure::new(format!("{} has no result", op.name)))?;
     let format = Format::of(dtype);
     let allowed = bounds::bound(row.op, dtype)
         .ok_or_else(|| Failure::new(format!("{} has no bound for {dtype}", row.op)))?;
     let point = |i: usize| -> Vec<f64> { operands.iter().map(|operand| operand[i]).collect() };
-    let mut errors: Vec<Error> = (0..results.len())
+    let errors: Vec<Option<Error>> = (0..results.len())
         .into_par_iter()
-        .map(|i| error(row, &point(i), results[i], format, allowed))
+        .map(|i| Some(error(row, &point(i), results[i], format, allowed)))
         .collect();
-    let worst =
-        (0..errors.len()).max_by(|&i, &j| errors[i].of_bound.total_cmp(&errors[j].of_bound)).unwrap_or(0);
-    let arguments = point(worst);
-    let exact = exact(row, &arguments).to_f64();
-    let (of_bound, count) = (errors[worst].of_bound, errors.len());
-    let nearest = errors.iter().filter(|error| error.ulps <= 0.5).count();
-    errors.sort_unstable_by(|a, b| a.ulps.total_cmp(&b.ulps));
-    Ok(Measured {
-        dtype,
+    let wanted = if format.is_short() { bounds::nearest(row.op) } else { 0.0 };
+    let worst = |i: usize| (point(i), results[i], exact(row, &point(i)).to_f64());
+    Ok(summary(errors, wanted, allowed.to_string(), worst))
+}
+
+/// An op whose exact values are those of its formula, and whose bound is what the roundings of the formula may do.
+/// All results of an op are one row. None if no result is in this dtype.
+pub(super) fn measure_formula(
+    op: &'static OpDef,
+    dtype: DType,
+    device: Device,
+    samples: usize,
+) -> Outcome<Option<Measured>> {
+    if !op.dtypes.contains(dtype) {
+        return Ok(None);
+    }
+    let numbers = composed::numbers(op);
+    let domains = composed::domains(op);
+    let points = domains.as_deref().map_or(Points::Line(composed::NEAR), Points::Each);
+    let is_short = Format::of(dtype).is_short() && domains.is_none();
+    let samples = if is_short { samples } else { samples.div_ceil(10) };
+    let points = points::points(points, op.name, dtype, samples);
+    let Ran { operands, results } = run(op, &numbers, &points, dtype, device)?;
+    let outputs: Vec<usize> = (0..results.len()).filter(|&output| results[output].1 == dtype).collect();
+    let Some(count) = operands.first().map(Vec::len).filter(|_| !outputs.is_empty()) else { return Ok(None) };
+    let compute = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+    let formula = Formula::of(op, compute, dtype)
+        .map_err(|rest| Failure::new(format!("{}: cannot read the formula at {rest:?}", op.name)))?;
+    let format = Format::of(dtype);
+    let point = |i: usize| -> Vec<f64> {
+        let mut buffers = operands.iter();
+        let value = |param: &ParamDef| match numbers.iter().find(|(name, _)| *name == param.name) {
+            Some((_, value)) => rounded(*value, param.ty.resolve(compute)),
+            None => buffers.next().map_or(f64::NAN, |operand| operand[i]),
+        };
+        op.params.iter().map(value).collect()
+    };
+    let errors: Vec<Vec<Option<Error>>> = (0..count)
+        .into_par_iter()
+        .map(|i| {
+            let exact = formula.results(&point(i)).ok();
+            let error = |&output: &usize| {
+                let exact = exact.as_ref()?.get(output)?.clone().rounded(format).ok()?;
+                Some(error_of_formula(&exact, results[output].0[i], format))
+            };
+            outputs.iter().map(error).collect()
+        })
+        .collect();
+    let errors: Vec<Option<Error>> =
+        (0..outputs.len()).flat_map(|output| errors.iter().map(move |errors| errors[output])).collect();
+    let worst = |at: usize| {
+        let (output, i) = (outputs[at / count], at % count);
+        let exact = formula.results(&point(i)).map_or(f64::NAN, |exact| exact[output].value.to_f64());
+        (point(i), results[output].0[i], exact)
+    };
+    Ok(Some(summary(errors, 0.0, "½ ulp·each step".to_owned(), worst)))
+}
+
+/// An op of complex operands whose parts are in this dtype. Each part of a result counts, in ulps of the magnitude.
+pub(super) fn measure_complex(
+    row: &ComplexRow,
+    dtype: DType,
+    device: Device,
+    samples: usize,
+) -> Outcome<Measured> {
+    let op = find_op(row.op)?;
+    let columns = points::points(Points::Drawn(row.draw), row.op, dtype, samples.div_ceil(10));
+    let pairs = |parts: &[Vec<f64>]| -> Vec<Complex<f64>> {
+        parts[0].iter().zip(&parts[1]).map(|(&re, &im)| Complex::new(re, im)).collect()
+    };
+    let values = |buffer: &StridedBuffer| -> Outcome<Vec<Complex<f64>>> {
+        Ok(gems_ops::cast(&buffer.to_device(Device::Cpu)?, DType::C128)?.to_vec::<Complex<f64>>()?)
+    };
+    let buffers = columns
+        .chunks(2)
+        .map(|parts| {
+            let buffer = StridedBuffer::from_slice(&pairs(parts), &[parts[0].len()])?;
+            Ok(gems_ops::cast(&buffer, dtype.complex())?.to_device(device)?)
+        })
+        .collect::<Outcome<Vec<_>>>()?;
+    let operands = buffers.iter().map(values).collect::<Outcome<Vec<_>>>()?;
+    let arguments: Vec<_> = buffers.iter().map(Operand::Buffer).collect();
+    let results = StridedBuffer::run(op, &arguments, None)?;
+    let results = values(results.first().ok_or_else(|| Failure::new(format!("{} has no result", op.name)))?)?;
+    // On the axes are cuts, whose side is the sign of a zero: those are special values.
+    let is_on_an_axis =
+        |i: usize| operands.iter().any(|operand| operand[i].re == 0.0 || operand[i].im == 0.0);
+    let exact_point = |i: usize| -> Vec<exact::Complex> {
+        operands.iter().map(|operand| exact::Complex::of(operand[i].re, operand[i].im)).collect()
+    };
+    let format = Format::of(dtype);
+    let allowed = if format.is_short() { 1.0 } else { row.ulps };
+    let errors: Vec<Option<Error>> = (0..results.len())
+        .into_par_iter()
+        .map(|i| {
+            let point = exact_point(i);
+            let exact = (row.exact)(&point);
+            let size = exact.abs();
+            if is_on_an_axis(i) || !size.is_finite() || size.exponent() >= format.greatest.into() {
+                return None;
+            }
+            let parts = [(results[i].re, exact.re), (results[i].im, exact.im)];
+            let distance = |(got, exact): (f64, Real)| (Real::of(got) - exact).abs();
+            let [re, im] = parts.map(distance);
+            let most = if re.less(&im) || im.is_nan() { im } else { re };
+            if !most.is_finite() {
+                return Some(WRONG);
+            }
+            let ulps = most.scaled(-format.ulp(&size)).to_f64();
+            let scale = row.scale.map_or(size, |scale| scale(&point));
+            let of_scale = most.scaled(-format.ulp(&scale)).to_f64();
+            Some(Error { ulps, of_bound: of_scale / allowed })
+        })
+        .collect();
+    let bound = match row.scale {
+        None => format!("{} ulp·|r|", row.ulps),
+        Some(_) => format!("{} ulp·the larger term", row.ulps),
+    };
+    let worst = |i: usize| {
+        let point: Vec<f64> = operands.iter().flat_map(|operand| [operand[i].re, operand[i].im]).collect();
+        let exact = (row.exact)(&exact_point(i));
+        (point, results[i].norm(), exact.abs().to_f64())
+    };
+    Ok(summary(errors, 0.0, bound, worst))
+}
+
+fn summary(
+    errors: Vec<Option<Error>>,
+    wanted: f64,
+    bound: String,
+    point: impl Fn(usize) -> (Vec<f64>, f64, f64),
+) -> Measured {
+    let of_bound = |i: usize| errors[i].map_or(-1.0, |error: Error| error.of_bound);
+    let worst = (0..errors.len()).max_by(|&i, &j| of_bound(i).total_cmp(&of_bound(j))).unwrap_or(0);
+    // Where nothing is measured, nothing is met.
+    let of_bound = if errors.iter().all(Option::is_none) { f64::INFINITY } else { of_bound(worst) };
+    let (worst, got, exact) = point(worst);
+    let mut ulps: Vec<f64> = errors.iter().flatten().map(|error| error.ulps).collect();
+    ulps.sort_unstable_by(f64::total_cmp);
+    let count = ulps.len();
+    let nearest = ulps.iter().filter(|&&ulps| ulps <= 0.5).count();
+    Measured {
         points: count,
-        max: errors[count - 1].ulps,
-        p999: errors[(count * 999).div_ceil(1000) - 1].ulps,
+        max: ulps.last().copied().unwrap_or(f64::INFINITY),
+        p999: ulps.get((count * 999).div_ceil(1000).saturating_sub(1)).copied().unwrap_or(f64::INFINITY),
         nearest: ratio(nearest, count),
+        wanted,
         of_bound,
-        allowed,
-        worst: arguments,
-        got: results[worst],
+        bound,
+        worst,
+        got,
         exact,
-    })
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of points")]
@@ -89,21 +227,41 @@ fn ratio(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }
 
-/// The operands as their dtype has them, the results, and the dtype of these.
+/// A number as the computation has it.
+#[expect(clippy::cast_possible_truncation, reason = "rounds once")]
+fn rounded(value: f64, dtype: DType) -> f64 {
+    if dtype == DType::F32 { f64::from(value as f32) } else { value }
+}
+
+struct Ran {
+    /// The buffers, as their dtypes have them.
+    operands: Vec<Vec<f64>>,
+    /// With their dtypes.
+    results: Vec<(Vec<f64>, DType)>,
+}
+
 fn run(
     op: &'static OpDef,
-    row: &Row,
+    numbers: &[(&str, f64)],
     points: &[Vec<f64>],
     dtype: DType,
     device: Device,
-) -> Outcome<(Vec<Vec<f64>>, Vec<f64>, DType)> {
-    let buffers = points
-        .iter()
-        .map(|points| Ok(gems_ops::cast(&StridedBuffer::from_slice(points, &[points.len()])?, dtype)?))
-        .collect::<Outcome<Vec<_>>>()?;
+) -> Outcome<Ran> {
     let values = |buffer: &StridedBuffer| -> Outcome<Vec<f64>> {
         Ok(gems_ops::cast(&buffer.to_device(Device::Cpu)?, DType::F64)?.to_vec::<f64>()?)
     };
+    let number = |param: &ParamDef| numbers.iter().find(|(name, _)| *name == param.name);
+    let dtypes = op.params.iter().filter(|param| number(param).is_none()).map(|param| match param.ty {
+        TypeRef::Fixed(fixed) => fixed,
+        _ => dtype,
+    });
+    let buffers = points
+        .iter()
+        .zip(dtypes)
+        .map(|(points, dtype)| {
+            Ok(gems_ops::cast(&StridedBuffer::from_slice(points, &[points.len()])?, dtype)?)
+        })
+        .collect::<Outcome<Vec<_>>>()?;
     let operands = buffers.iter().map(values).collect::<Outcome<Vec<_>>>()?;
     let buffers = buffers.iter().map(|buffer| Ok(buffer.to_device(device)?)).collect::<Outcome<Vec<_>>>()?;
     let mut remaining = buffers.iter();
@@ -111,24 +269,28 @@ fn run(
         .params
         .iter()
         .map(|param| {
-            let number = row.numbers.iter().find(|(name, _)| *name == param.name);
-            let argument = match (number, param.role) {
-                (Some((_, value)), _) => Some(Operand::Scalar(number_of(*value))),
+            let argument = match (number(param), param.role) {
+                (Some((_, value)), _) => Some(Operand::Scalar(number_of(*value, param.ty))),
                 (None, Role::Tensor) => remaining.next().map(Operand::Buffer),
                 (None, Role::Number) => None,
             };
-            argument.ok_or_else(|| Failure::new(format!("{}: no operand for `{}`", row.name(), param.name)))
+            argument.ok_or_else(|| Failure::new(format!("{}: no operand for `{}`", op.name, param.name)))
         })
         .collect::<Outcome<Vec<_>>>()?;
     let results = StridedBuffer::run(op, &arguments, None)?;
-    let result = results.first().ok_or_else(|| Failure::new(format!("{} has no result", op.name)))?;
-    Ok((operands, values(result)?, result.dtype()))
+    let results =
+        results.iter().map(|result| Ok((values(result)?, result.dtype()))).collect::<Outcome<_>>()?;
+    Ok(Ran { operands, results })
 }
 
 /// An integer where it is one: orders are no floats.
 #[expect(clippy::cast_possible_truncation, reason = "small numbers of the rows")]
-fn number_of(value: f64) -> Scalar {
-    if value.fract() == 0.0 { Scalar::from(value as i64) } else { Scalar::from(value) }
+fn number_of(value: f64, ty: TypeRef) -> Scalar {
+    match ty {
+        TypeRef::Fixed(DType::Bool) => Scalar::from(value != 0.0),
+        _ if value.fract() == 0.0 => Scalar::from(value as i64),
+        _ => Scalar::from(value),
+    }
 }
 
 fn exact(row: &Row, point: &[f64]) -> Real {
@@ -145,7 +307,7 @@ fn error(row: &Row, point: &[f64], got: f64, format: Format, allowed: Allowed) -
     if exact.is_nan() || got.is_nan() {
         return if exact.is_nan() && got.is_nan() { NONE } else { WRONG };
     }
-    let Format { mantissa, least, greatest } = format;
+    let Format { mantissa, greatest, .. } = format;
     let overflow = Real::of(2.0 - 2f64.powi(-mantissa - 1)).scaled(greatest.into());
     if !exact.abs().less(&overflow) {
         // At a pole, the sign may be that of a zero.
@@ -159,13 +321,24 @@ fn error(row: &Row, point: &[f64], got: f64, format: Format, allowed: Allowed) -
     } else {
         Real::of(got)
     };
-    let ulp = exact.exponent().max(least.into()) - i64::from(mantissa);
+    let ulp = format.ulp(&exact);
     let ulps = (value - &exact).abs().scaled(-ulp).to_f64();
     let numbers = row.numbers.iter().map(|(_, value)| *value);
     let all: Vec<f64> = point.iter().copied().chain(numbers).collect();
     let scale = if allowed.eps == 0.0 { 0.0 } else { (allowed.scale.of)(&all, exact.to_f64()) };
     let scaled = Real::of(allowed.eps * scale).scaled(-ulp).to_f64();
     Error { ulps, of_bound: ulps / scaled.max(allowed.ulps) }
+}
+
+/// The error of a formula's result, whose own rounding is counted in the exact one's error.
+fn error_of_formula(exact: &Tracked, got: f64, format: Format) -> Error {
+    if !exact.value.is_finite() || !got.is_finite() {
+        let (exact, is_nan) = (exact.value.to_f64(), got.is_nan());
+        return if exact == got || exact.is_nan() && is_nan { NONE } else { WRONG };
+    }
+    let distance = (Real::of(got) - &exact.value).abs();
+    let ulps = distance.scaled(-format.ulp(&exact.value)).to_f64();
+    if distance.is_zero() { NONE } else { Error { ulps, of_bound: (distance / &exact.error).to_f64() } }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! The same points on every machine: the generator has a seed of its own for each row.
 
+use super::exact::Real;
 use gems_ops::dtype::DType;
 use half::{bf16, f16};
 
@@ -31,6 +32,19 @@ impl Format {
         self.mantissa <= 10
     }
 
+    /// The exponent of the last place of a float near x.
+    pub(super) fn ulp(self, x: &Real) -> i64 {
+        x.exponent().max(self.least.into()) - i64::from(self.mantissa)
+    }
+
+    /// Whether x is a float, infinities and NaN among them.
+    pub(super) fn holds(self, x: &Real) -> bool {
+        if !x.is_finite() || x.is_zero() {
+            return true;
+        }
+        x.exponent() <= self.greatest.into() && x.scaled(-self.ulp(x)).is_integer()
+    }
+
     /// The greatest number.
     fn max(self) -> f64 {
         (2.0 - power(-self.mantissa)) * power(self.greatest)
@@ -55,11 +69,13 @@ fn power(n: i32) -> f64 {
 
 /// How the operands of a row are found.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Points {
+pub(super) enum Points<'a> {
     /// One operand: everywhere, and closer around these.
     Line(&'static [f64]),
     /// Several operands, drawn together.
     Drawn(fn(&mut Draw) -> Vec<f64>),
+    /// Several operands, each drawn by itself.
+    Each(&'a [fn(&mut Draw) -> f64]),
 }
 
 /// Random numbers (splitmix64).
@@ -145,19 +161,25 @@ impl Draw {
 }
 
 /// The operands, one vector a parameter.
-pub(super) fn points(points: Points, name: &str, dtype: DType, count: usize) -> Vec<Vec<f64>> {
+pub(super) fn points(points: Points<'_>, name: &str, dtype: DType, count: usize) -> Vec<Vec<f64>> {
     let format = Format::of(dtype);
     let mut draw = Draw::new(name, format);
     match points {
         Points::Line(_) if format.is_short() => vec![all(dtype, count)],
         Points::Line(near) => vec![line(near, &mut draw, count)],
-        Points::Drawn(operands) => {
-            let rows: Vec<Vec<f64>> = (0..count).map(|_| operands(&mut draw)).collect();
-            let arity = rows.first().map_or(0, Vec::len);
-            let finite = |x: f64| x.clamp(-format.max(), format.max());
-            (0..arity).map(|i| rows.iter().map(|row| finite(row[i])).collect()).collect()
+        Points::Drawn(operands) => columns(format, (0..count).map(|_| operands(&mut draw)).collect()),
+        Points::Each(operands) => {
+            let row = |_| operands.iter().map(|operand| operand(&mut draw)).collect();
+            columns(format, (0..count).map(row).collect())
         }
     }
+}
+
+/// One vector an operand, of finite numbers.
+fn columns(format: Format, rows: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    let arity = rows.first().map_or(0, Vec::len);
+    let finite = |x: f64| x.clamp(-format.max(), format.max());
+    (0..arity).map(|i| rows.iter().map(|row| finite(row[i])).collect()).collect()
 }
 
 /// All 65,536 floats, or every n-th if fewer are wanted.

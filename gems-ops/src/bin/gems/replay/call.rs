@@ -213,11 +213,11 @@ fn half<B: Buffer>(x: &B, axis: Scalar, which: isize) -> Result<B, String> {
     x.narrow(axis, which * (extent / 2).cast_signed(), extent / 2).map_err(|error| error.to_string())
 }
 
-/// A vector along axis 1 of `x`; one element stays as it is.
+/// A vector along axis 1 of `x`; one element is for all, whatever the rank.
 fn channels<B: Buffer>(weight: &B, x: &B) -> Result<B, String> {
     let rank = x.meta().layout.rank();
-    if weight.shape().iter().product::<usize>() == 1 || rank < 2 {
-        return Ok(weight.clone());
+    if weight.shape().iter().product::<usize>() == 1 {
+        return Ok(weight.squeeze_all());
     }
     (2..rank).try_fold(weight.clone(), |view, _| view.unsqueeze(-1)).map_err(|error| error.to_string())
 }
@@ -296,5 +296,7 @@ mod tests {
         let image = SymbolicBuffer::new(DType::F32, &[2, 3, 5, 5], Device::Cpu).unwrap();
         let weight = SymbolicBuffer::new(DType::F32, &[3], Device::Cpu).unwrap();
         assert_eq!(channels(&weight, &image).unwrap().shape(), [3, 1, 1]);
+        let (one, point) = (weight.narrow(0, 0, 1).unwrap(), image.select(0, 0).unwrap());
+        assert_eq!(channels(&one, &point).unwrap().shape(), [0usize; 0]);
     }
 }

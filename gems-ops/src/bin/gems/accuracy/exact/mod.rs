@@ -5,6 +5,7 @@
 //! to cancel starts from wider numbers.
 
 mod bessel;
+mod complex;
 mod elementary;
 mod error;
 mod gamma;
@@ -14,6 +15,7 @@ mod polynomial;
 mod tests;
 
 pub(super) use bessel::{airy_ai, bessel_i, bessel_i_scaled, bessel_j, bessel_k, bessel_k_scaled, bessel_y};
+pub(super) use complex::Complex;
 pub(super) use error::{erf, erfc, erfcx, erfinv, log_ndtr, ndtr, ndtri};
 pub(super) use gamma::{digamma, lgamma, mvlgamma, polygamma, zeta};
 pub(super) use incomplete::{igamma, igammac};
@@ -125,6 +127,11 @@ impl Real {
 
     pub(super) fn is_negative(&self) -> bool {
         self.value.is_negative() && !self.is_zero()
+    }
+
+    /// The sign also of 0.
+    pub(super) fn is_sign_negative(&self) -> bool {
+        self.value.is_negative()
     }
 
     pub(super) fn is_integer(&self) -> bool {
