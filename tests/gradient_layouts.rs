@@ -4,6 +4,7 @@
 use gems_ops::REGISTRY;
 use gems_ops::prelude::*;
 use gems_runtime::op::{self, Gradient, OpDef, Operand, Role, TypeRef, VjpSource};
+use gems_runtime::trace::{Options, trace};
 use gems_tests::compare::{Bound, compare};
 use gems_tests::random::{Random, Range};
 use num_complex::Complex;
@@ -66,6 +67,19 @@ impl Call {
         };
         let cotangents = results.iter().map(&mut cotangent).collect();
         Some(Call { op, operands, results: results.into_vec(), cotangents })
+    }
+
+    /// The gradients recorded in a trace, fused and run.
+    fn traced(&self) -> Vec<StridedBuffer> {
+        let inputs: Vec<&StridedBuffer> = self.operands.iter().chain(&self.cotangents).collect();
+        let form = trace(&inputs, Options::default(), |inputs| {
+            let (operands, cotangents) = inputs.split_at(self.operands.len());
+            let operands: Vec<_> = operands.iter().map(Operand::Buffer).collect();
+            let cotangents: Vec<&SymbolicBuffer> = cotangents.iter().collect();
+            let gradients = op::vjp(self.op, &cotangents, &operands, None)?;
+            Ok(gradients.into_iter().flatten().collect::<Vec<SymbolicBuffer>>())
+        });
+        form.unwrap().run(&inputs).unwrap()
     }
 
     /// The derivative of operands that are converted and stretched before, then summed and rounded once.
@@ -151,6 +165,16 @@ fn gradients_of_any_operands_are_sums_of_the_derivative() {
         let Some(call) = Call::new(OPS[turn % OPS.len()], &mut random) else { continue };
         let cotangents: Vec<&StridedBuffer> = call.cotangents.iter().collect();
         let got = op::vjp(call.op, &cotangents, &given(&call.operands), None).unwrap();
+        if turn % 3 == 0 {
+            let traced = call.traced();
+            assert_eq!(traced.len(), got.iter().flatten().count());
+            for (got, traced) in got.iter().flatten().zip(&traced) {
+                let difference = compare(got, traced, Bound::Exact);
+                difference.unwrap_or_else(|difference| {
+                    panic!("turn {turn}, {} traced: {difference}", call.op.name)
+                });
+            }
+        }
         for (i, (got, want)) in got.iter().zip(call.expected()).enumerate() {
             let operand = &call.operands[i];
             let context = || {
