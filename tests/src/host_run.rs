@@ -43,7 +43,7 @@ static BUILT: Mutex<BTreeMap<String, Kernel>> = Mutex::new(BTreeMap::new());
 pub fn back_end(call: &Call<'_>) -> Result<()> {
     let spec = &call.plan.spec;
     let kernel = kernel(&emit::source(spec)?)?;
-    launch(&kernel, &mut call.pack(), call.plan.args.blocks, spec.class.threads())
+    launch(&kernel, &call.pack(), call.plan.args.blocks, spec.class.threads())
 }
 
 /// The same for [`gems_runtime::exec::sum_to_on`].
