@@ -14,7 +14,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 use super::context::Context;
-use super::driver::{Driver, Functions, Handle, OUT_OF_MEMORY, SUCCESS, Status};
+use super::driver::{Driver, Functions, Handle, LaunchConfig, OUT_OF_MEMORY, SUCCESS, Status};
 
 /// What a test sees and sets.
 #[derive(Default)]
