@@ -39,7 +39,7 @@ const STEPS: &[(&str, fn(&Real) -> Real)] = &[
 
 /// The other functions that formulas may call, and what is no function in the text.
 const OTHERS: &str = "add sub mul div neg abs re conj arg sqrt pow frexp is_nan is_infinite is_finite maximum minimum max \
-                      min copysign bits_neg bits_abs bits_copysign div_trunc div_floor limits cast real_t tuple2 tuple3 \
+                      min copysign bits_neg bits_abs bits_copysign div_trunc div_floor next_after limits cast real_t tuple2 tuple3 \
                       tuple4 tuple5 tuple6";
 
 /// Whether formulas with this function have an exact value here.
@@ -158,6 +158,15 @@ fn of_two(name: &str, dtype: DType, x: &Tracked, y: &Tracked) -> Decided<Tracked
             let allowed = bounds::bound("pow", dtype).ok_or(Undecided)?;
             x.apply_both(y, allowed.ulps, Real::pow)
         }
+        "next_after" if x.is_certain() && x.value.is_finite() && !x.value.is_zero() => {
+            let (is_up, is_inward) = (x.less(y)?, x.less(y)? == x.value.is_negative());
+            // Toward 0, the neighbor of a power of two is half as far.
+            let is_power = x.value.scaled(-x.value.exponent()).abs().to_f64() == 1.0;
+            let ulp = x.format.ulp(&x.value) - i64::from(is_power && is_inward);
+            let step = Real::of(if is_up { 1.0 } else { -1.0 }).scaled(ulp);
+            Ok(Tracked::exact(&x.value + step, x.format))
+        }
+        "next_after" => Err(Undecided),
         "div_trunc" => x.div(y)?.stepped(Real::trunc),
         "div_floor" => x.div(y)?.stepped(Real::floor),
         _ => unreachable!("`knows` does not have {name}"),

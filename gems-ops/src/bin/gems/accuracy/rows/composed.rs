@@ -33,6 +33,7 @@ const NUMBERS: &[(&str, &str, f64)] = &[
     ("", "eps", 1e-8),
     ("", "eta_minus", 0.5),
     ("", "eta_plus", 1.2),
+    ("", "from", -0.5),
     ("", "full", 1.0),
     ("", "grad_factor", 0.3),
     ("", "greatest", 50.0),
@@ -53,9 +54,12 @@ const NUMBERS: &[(&str, &str, f64)] = &[
     ("", "min_val", -1.5),
     ("", "momentum", 0.9),
     ("", "momentum_decay", 0.004),
+    ("", "nan", 0.5),
     ("", "negative_slope", 0.01),
+    ("", "neginf", -30.0),
     ("", "nesterov", 1.0),
     ("", "p", 0.3),
+    ("", "posinf", 30.0),
     ("", "quant_max", 127.0),
     ("", "quant_min", -128.0),
     ("", "rho", 0.9),
@@ -186,7 +190,7 @@ fn of<T: Copy>(table: &[(&str, &str, T)], op: &OpDef, param: &ParamDef) -> Optio
 /// What the op's numbers are.
 pub(in super::super) fn numbers(op: &OpDef) -> Vec<(&'static str, f64)> {
     let params = op.params.iter().filter(|param| is_number(op, param));
-    params.map(|param| (param.name, of(NUMBERS, op, param).unwrap_or(0.7))).collect()
+    params.map(|param| (param.name, of(NUMBERS, op, param).unwrap_or(1.0))).collect()
 }
 
 /// Whether it is always a number, or one here.
