@@ -28,8 +28,8 @@ impl Buffer for Plain {
         self.0.layout.shape()
     }
 
-    fn with_layout(&self, layout: Layout) -> Plain {
-        Plain(Meta { layout, ..self.0.clone() })
+    fn with_layout(&self, layout: Layout) -> Result<Plain> {
+        Ok(Plain(Meta { layout, ..self.0.clone() }))
     }
 
     fn run(
@@ -275,7 +275,7 @@ impl Step {
             }
             Step::Unsqueeze(axis) => x.unsqueeze(*axis),
             Step::Squeeze(axis) => x.squeeze(*axis),
-            Step::SqueezeAll => Ok(x.squeeze_all()),
+            Step::SqueezeAll => x.squeeze_all(),
             Step::Reshape(shape) => x.reshape(shape),
             Step::ReverseDims => {
                 let mut shape = x.dims().to_vec();

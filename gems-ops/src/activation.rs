@@ -81,7 +81,7 @@ pub fn prelu_kernel<T: Float>(input: T, weight: T) -> T {
 /// `Shape` if the weight has another number of elements; else as [`prelu_kernel()`].
 pub fn prelu<B: Buffer>(input: &B, weight: &B) -> Result<B> {
     if weight.shape().iter().product::<usize>() == 1 {
-        return prelu_kernel(input, &weight.squeeze_all());
+        return prelu_kernel(input, &weight.squeeze_all()?);
     }
     let weight = along(weight, input, 1).map_err(|error| error.in_op("prelu"))?;
     prelu_kernel(input, &weight)

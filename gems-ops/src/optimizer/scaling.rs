@@ -50,7 +50,7 @@ pub fn amp_unscale_<B: Buffer>(grad: &mut B, inv_scale: &B, found_inf: &mut B) -
         return Ok(());
     }
     let before = found_inf.clone();
-    maximum::out(&before, &flags.squeeze_all(), found_inf)
+    maximum::out(&before, &flags.squeeze_all()?, found_inf)
 }
 
 #[cfg(test)]

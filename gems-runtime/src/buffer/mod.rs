@@ -41,9 +41,12 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
         self.meta().layout.shape()
     }
 
-    /// The same memory under another layout; layouts come from the view methods, which check them.
+    /// The same memory under another layout.
+    ///
+    /// # Errors
+    /// `Shape` if the layout leaves the memory; those of the view methods do not.
     #[doc(hidden)]
-    fn with_layout(&self, layout: Layout<Self::Size>) -> Self;
+    fn with_layout(&self, layout: Layout<Self::Size>) -> Result<Self>;
 
     /// An answer of the layout, unless it needed a guard that could not be made.
     ///

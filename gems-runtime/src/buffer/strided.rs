@@ -253,7 +253,8 @@ impl StridedBuffer {
 
     /// The view of a layout that counts from this buffer's first element.
     pub(crate) fn part(&self, layout: &Layout) -> StridedBuffer {
-        self.with_layout(layout.moved(self.meta.layout.offset()))
+        let layout = layout.moved(self.meta.layout.offset());
+        StridedBuffer { meta: Meta { layout, ..self.meta.clone() }, storage: self.storage.clone() }
     }
 
     /// Replaces this handle by one of new memory; for outputs that are resized.
@@ -274,8 +275,8 @@ impl Buffer for StridedBuffer {
         self.meta.layout.shape()
     }
 
-    fn with_layout(&self, layout: Layout) -> Self {
-        StridedBuffer { meta: Meta { layout, ..self.meta.clone() }, storage: self.storage.clone() }
+    fn with_layout(&self, layout: Layout) -> Result<Self> {
+        StridedBuffer::from_storage(self.storage.clone(), self.meta.dtype, layout)
     }
 
     fn run(

@@ -318,10 +318,10 @@ impl Buffer for SymbolicBuffer {
         self.seen.layout.shape()
     }
 
-    fn with_layout(&self, layout: Layout<Dim>) -> Self {
+    fn with_layout(&self, layout: Layout<Dim>) -> Result<Self> {
         let meta = Meta { dtype: self.meta.dtype, device: self.meta.device, layout };
         let view = SymbolicBuffer::in_memory(meta, self.memory.clone());
-        SymbolicBuffer { traced: self.traced.clone(), ..view }
+        Ok(SymbolicBuffer { traced: self.traced.clone(), ..view })
     }
 
     fn settled<T>(&self, answer: Result<T>) -> Result<T> {

@@ -72,7 +72,7 @@ pub trait Views: Buffer {
     /// An axis out of range, or a size of 0 for an axis that is not empty.
     fn split(&self, axis: isize, size: usize) -> Result<Vec<Self>> {
         let pieces = self.settled(self.meta().layout.split(axis, size))?;
-        Ok(pieces.into_iter().map(|piece| self.with_layout(piece)).collect())
+        pieces.into_iter().map(|piece| self.with_layout(piece)).collect()
     }
 
     /// At most `pieces` pieces of one axis, all of the same size but the last; exactly `pieces` empty ones of an empty
@@ -82,7 +82,7 @@ pub trait Views: Buffer {
     /// An axis out of range, or no pieces.
     fn chunk(&self, axis: isize, pieces: usize) -> Result<Vec<Self>> {
         let pieces = self.settled(self.meta().layout.chunk(axis, pieces))?;
-        Ok(pieces.into_iter().map(|piece| self.with_layout(piece)).collect())
+        pieces.into_iter().map(|piece| self.with_layout(piece)).collect()
     }
 
     /// Axes of size 1 stretched to the extents of `shape`, new axes in front; -1 keeps an extent.
@@ -127,9 +127,11 @@ pub trait Views: Buffer {
     }
 
     /// Without axes of size 1.
-    #[must_use]
-    fn squeeze_all(&self) -> Self {
-        self.with_layout(self.meta().layout.squeeze_all())
+    ///
+    /// # Errors
+    /// None of its own.
+    fn squeeze_all(&self) -> Result<Self> {
+        view(self, Ok(self.meta().layout.squeeze_all()))
     }
 
     /// The same elements in row-major order under another shape; one extent may be -1 and follows from the others.
@@ -176,7 +178,7 @@ pub trait Views: Buffer {
 impl<B: Buffer> Views for B {}
 
 fn view<B: Buffer>(buffer: &B, layout: Result<Layout<B::Size>>) -> Result<B> {
-    let view = buffer.with_layout(buffer.settled(layout)?);
+    let view = buffer.with_layout(buffer.settled(layout)?)?;
     view.settled(Ok(()))?;
     Ok(view)
 }
@@ -221,7 +223,7 @@ mod tests {
             diagonal(1, 0, 1);
             unfold(1, 2, 1);
         }
-        let matrix = x.squeeze_all();
+        let matrix = x.squeeze_all().unwrap();
         assert_eq!(matrix.meta().layout, layout.squeeze_all());
         assert_eq!(matrix.t().unwrap().meta().layout, layout.squeeze_all().t().unwrap());
         let layouts = |pieces: Vec<SymbolicBuffer>| {

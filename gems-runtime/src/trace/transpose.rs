@@ -70,7 +70,7 @@ impl Gradient {
         let rest = total.filled_like(memory, 0.0)?;
         let all = memory.layout.clone();
         write(&rest, &all, &total)?;
-        let taken = copy(&rest.with_layout(part.clone()))?;
+        let taken = copy(&rest.with_layout(part.clone())?)?;
         write(&rest, part, &taken.filled(0.0)?)?;
         self.parts = Some(rest);
         Ok(Some(taken))
@@ -96,7 +96,7 @@ fn one(results: SmallVec<[SymbolicBuffer; 2]>) -> Result<SymbolicBuffer> {
 
 /// Writes into a part of a buffer.
 fn write(buffer: &SymbolicBuffer, part: &Layout<Dim>, values: &SymbolicBuffer) -> Result<()> {
-    let mut part = buffer.with_layout(part.clone());
+    let mut part = buffer.with_layout(part.clone())?;
     SymbolicBuffer::call_out(gradient_copy::DEF, &[values.into()], &mut [&mut part])
 }
 
@@ -154,7 +154,7 @@ fn as_whole(
     let stride = |axis: &Option<usize>| axis.map_or(Dim::from(0usize), |axis| layout.strides()[axis].clone());
     let strides = axes.iter().map(stride).collect();
     let layout = Layout::from_parts(memory.layout.shape().into(), strides, layout.start().clone())?;
-    Ok(Some(gradient.with_layout(layout)))
+    gradient.with_layout(layout).map(Some)
 }
 
 /// Writes a gradient to the places of a view, or adds it there; piece by piece where elements are shown several times.
@@ -176,7 +176,7 @@ fn scatter(
         if first {
             return write(target, view, gradient);
         }
-        let mut place = target.with_layout(view.clone());
+        let mut place = target.with_layout(view.clone())?;
         let sum = one(SymbolicBuffer::run(
             gradient_add::DEF,
             &[Operand::Buffer(&place), Operand::Buffer(gradient)],

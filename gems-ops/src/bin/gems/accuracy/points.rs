@@ -67,6 +67,9 @@ fn power(n: i32) -> f64 {
     2f64.powi(n / 2) * 2f64.powi(n - n / 2)
 }
 
+/// Draws one operand.
+pub(super) type DrawOne = fn(&mut Draw) -> f64;
+
 /// How the operands of a row are found.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Points<'a> {
@@ -75,7 +78,7 @@ pub(super) enum Points<'a> {
     /// Several operands, drawn together.
     Drawn(fn(&mut Draw) -> Vec<f64>),
     /// Several operands, each drawn by itself.
-    Each(&'a [fn(&mut Draw) -> f64]),
+    Each(&'a [DrawOne]),
 }
 
 /// Random numbers (splitmix64).

@@ -217,7 +217,7 @@ fn half<B: Buffer>(x: &B, axis: Scalar, which: isize) -> Result<B, String> {
 fn channels<B: Buffer>(weight: &B, x: &B) -> Result<B, String> {
     let rank = x.meta().layout.rank();
     if weight.shape().iter().product::<usize>() == 1 {
-        return Ok(weight.squeeze_all());
+        return weight.squeeze_all().map_err(|error| error.to_string());
     }
     (2..rank).try_fold(weight.clone(), |view, _| view.unsqueeze(-1)).map_err(|error| error.to_string())
 }

@@ -30,8 +30,8 @@ impl Buffer for TracedBuffer {
         self.0.shape()
     }
 
-    fn with_layout(&self, layout: Layout) -> Self {
-        TracedBuffer(self.0.with_layout(layout))
+    fn with_layout(&self, layout: Layout) -> Result<Self> {
+        self.0.with_layout(layout).map(TracedBuffer)
     }
 
     fn run(

@@ -6,8 +6,11 @@ use super::tracked::{Decided, Tracked, Undecided};
 use super::{Value, bounds};
 use gems_ops::dtype::DType;
 
+/// A function of one number.
+type Unary = fn(&Real) -> Real;
+
 /// A function of the library, the op whose bound it has, and its ulps where short forms stand in for results in bf16.
-type Library = (&'static str, fn(&Real) -> Real, &'static str, f64);
+type Library = (&'static str, Unary, &'static str, f64);
 
 const LIBRARY: &[Library] = &[
     ("exp", Real::exp, "exp", 3.0),
@@ -30,7 +33,7 @@ const LIBRARY: &[Library] = &[
 ];
 
 /// Functions without an error of their own that may jump.
-const STEPS: &[(&str, fn(&Real) -> Real)] = &[
+const STEPS: &[(&str, Unary)] = &[
     ("floor", Real::floor),
     ("ceil", |x| -(-x).floor()),
     ("trunc", Real::trunc),

@@ -3,7 +3,7 @@
 //! Their exact values are those of their formulas, so that all there is to say is where: for each parameter by its
 //! name, and for an op where its domain is another.
 
-use super::super::points::Draw;
+use super::super::points::{Draw, DrawOne};
 use gems_ops::dtype::{DType, DTypeSet};
 use gems_ops::op::{OpDef, ParamDef, Role, TypeRef};
 
@@ -112,7 +112,7 @@ fn zero(_: &mut Draw) -> f64 {
     0.0
 }
 
-type Domain = (&'static str, &'static str, fn(&mut Draw) -> f64);
+type Domain = (&'static str, &'static str, DrawOne);
 
 /// Where parameters are drawn, in the same order.
 const DOMAINS: &[Domain] = &[
@@ -199,7 +199,7 @@ fn is_number(op: &OpDef, param: &ParamDef) -> bool {
 }
 
 /// Where operands are drawn; none for the only operand of an op that is defined everywhere.
-pub(in super::super) fn domains(op: &OpDef) -> Option<Vec<fn(&mut Draw) -> f64>> {
+pub(in super::super) fn domains(op: &OpDef) -> Option<Vec<DrawOne>> {
     let tensors: Vec<_> = op.params.iter().filter(|param| !is_number(op, param)).collect();
     let domain = |param: &&ParamDef| of(DOMAINS, op, param);
     if tensors.len() == 1 && domain(&tensors[0]).is_none() {
