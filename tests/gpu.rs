@@ -70,9 +70,9 @@ fn pointer<T>(value: &mut T) -> *mut c_void {
 fn fill(function: &Function, to: &DeviceMemory, mut value: f32, mut cycles: i64, stream: &Stream) {
     to.before_write(stream).unwrap();
     let (mut address, mut count) = (to.address(), (to.bytes() / 4) as i64);
-    let mut args = [pointer(&mut address), pointer(&mut value), pointer(&mut count), pointer(&mut cycles)];
+    let args = [pointer(&mut address), pointer(&mut value), pointer(&mut count), pointer(&mut cycles)];
     // SAFETY: the arguments are those of `fill`, and the memory has `count` floats.
-    unsafe { function.launch(stream, GRID, BLOCK, 0, &mut args) }.unwrap();
+    unsafe { function.launch(stream, GRID, BLOCK, 0, &args) }.unwrap();
 }
 
 fn scale(
@@ -85,7 +85,7 @@ fn scale(
     from.before_read(stream).unwrap();
     to.before_write(stream).unwrap();
     let (mut to, mut from, mut count) = (to.address(), from.address(), COUNT as i64);
-    let mut args = [
+    let args = [
         pointer(&mut to),
         pointer(&mut from),
         pointer(&mut factor),
@@ -93,7 +93,7 @@ fn scale(
         pointer(&mut cycles),
     ];
     // SAFETY: the arguments are those of `scale`, and both memories have `count` floats.
-    unsafe { function.launch(stream, GRID, BLOCK, 0, &mut args) }.unwrap();
+    unsafe { function.launch(stream, GRID, BLOCK, 0, &args) }.unwrap();
 }
 
 #[track_caller]
@@ -215,7 +215,7 @@ fn memory_of_a_stream_that_ended_is_reused_behind_its_last_use() {
     fill(&fill_kernel, &x, 1.0, 0, &a);
     let (mut to, mut from, mut factor, mut count, mut cycles) =
         (target, address, 2.0_f32, COUNT as i64, SLOW);
-    let mut args = [
+    let args = [
         pointer(&mut to),
         pointer(&mut from),
         pointer(&mut factor),
@@ -223,7 +223,7 @@ fn memory_of_a_stream_that_ended_is_reused_behind_its_last_use() {
         pointer(&mut cycles),
     ];
     // SAFETY: the arguments are those of `scale`; `y` is not used otherwise before the device is synchronized.
-    unsafe { scale_kernel.launch(&a, GRID, BLOCK, 0, &mut args) }.unwrap();
+    unsafe { scale_kernel.launch(&a, GRID, BLOCK, 0, &args) }.unwrap();
     drop(x);
     drop(a);
     let again = alloc(&c);
@@ -286,11 +286,11 @@ fn a_launch_that_the_device_refuses_is_an_error_and_the_next_one_works() {
     let (kernel, stream) = (function("fill"), new_stream());
     let memory = alloc(&stream);
     let (mut to, mut value, mut count, mut cycles) = (memory.address(), 1.0_f32, COUNT as i64, 0_i64);
-    let mut args = [pointer(&mut to), pointer(&mut value), pointer(&mut count), pointer(&mut cycles)];
+    let args = [pointer(&mut to), pointer(&mut value), pointer(&mut count), pointer(&mut cycles)];
     for (grid, block) in [([1, 1, 1], [4096, 1, 1]), ([0, 1, 1], [32, 1, 1]), ([1, u32::MAX, 1], [32, 1, 1])]
     {
         // SAFETY: the arguments are those of `fill`; the launch does not take place.
-        let error = unsafe { kernel.launch(&stream, grid, block, 0, &mut args) }.unwrap_err();
+        let error = unsafe { kernel.launch(&stream, grid, block, 0, &args) }.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Driver);
         assert!(error.to_string().contains("cuLaunchKernel"), "{error}");
     }

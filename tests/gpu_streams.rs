@@ -57,6 +57,25 @@ fn calls_on_two_streams_wait_for_each_other_on_the_device() {
     a.scope(|| check(&x, expected));
 }
 
+/// Launches overlap the ends of the kernels before them: what those wrote last must be seen.
+#[test]
+fn a_kernel_sees_all_that_the_kernels_before_it_wrote() {
+    let _quiet = QUIET.read();
+    for numel in [1_usize, 1000, 1 << 18, LARGE].map(usize::cast_signed) {
+        let last = |x: &StridedBuffer| x.slice(0, numel - 1, numel, 1).unwrap();
+        let (mut x, mut lasts) = (ones(numel.cast_unsigned()), Vec::new());
+        for turn in 0..300 {
+            // A new result, one in place, and short kernels that want only what a long one writes last.
+            x = add(&x, 1.0).unwrap();
+            lasts.push((mul(&last(&x), 2.0).unwrap(), 2.0 * (2 * turn + 2) as f32));
+            add::inplace(&mut x, 1.0).unwrap();
+            lasts.push((neg(&last(&x)).unwrap(), -((2 * turn + 3) as f32)));
+        }
+        check(&x, 601.0);
+        lasts.iter().for_each(|(last, value)| check(last, *value));
+    }
+}
+
 #[test]
 fn a_scope_ends_where_its_closure_ends_and_the_innermost_counts() {
     let _quiet = QUIET.read();

@@ -63,11 +63,14 @@ pub struct Taste {
     pub dtypes: &'static LazyLock<Vec<DType>>,
     /// Whether there are sums over axes, which each back end adds up in an order of its own.
     pub sums: bool,
+    /// Where the inputs are; calls of numbers alone are on the host.
+    pub device: Device,
 }
 
 impl Taste {
     /// All ops on all dtypes.
-    pub const ALL: Taste = Taste { ops: 30, plain: &PLAIN, library: &LIBRARY, dtypes: &DTYPES, sums: true };
+    pub const ALL: Taste =
+        Taste { ops: 30, plain: &PLAIN, library: &LIBRARY, dtypes: &DTYPES, sums: true, device: Device::Cpu };
 
     /// All ops that give the same bits whoever computes them, since they call no mathematical library.
     pub const EXACT: Taste = Taste { plain: EXACT_PLAIN, library: &EXACT_LIBRARY, sums: false, ..Taste::ALL };
@@ -116,7 +119,7 @@ impl Dag {
             (dtype, random.layout(&shape))
         });
         let mut dag = Dag { inputs: inputs.collect(), steps: Vec::new(), results: Vec::new() };
-        let mut values: Vec<SymbolicBuffer> = dag.symbolic();
+        let mut values = dag.symbolic(taste.device);
         let (n_ops, mut made) = (1 + random.below(taste.ops), 0);
         for _ in 0..4 * n_ops {
             let step = dag.random_step(random, taste, values.len());
@@ -136,10 +139,9 @@ impl Dag {
         dag
     }
 
-    fn symbolic(&self) -> Vec<SymbolicBuffer> {
+    fn symbolic(&self, device: Device) -> Vec<SymbolicBuffer> {
         let symbolic = |(dtype, layout): &(DType, Layout)| {
-            let meta =
-                gems_runtime::buffer::Meta { dtype: *dtype, device: Device::Cpu, layout: layout.clone() };
+            let meta = gems_runtime::buffer::Meta { dtype: *dtype, device, layout: layout.clone() };
             SymbolicBuffer::with_meta(meta)
         };
         self.inputs.iter().map(symbolic).collect()

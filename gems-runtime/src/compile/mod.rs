@@ -30,7 +30,7 @@ pub use nvrtc::{Nvrtc, Version};
 
 #[cfg(feature = "cuda")]
 use remembered::Remembered;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Once};
 
 use crate::config::Config;
 #[cfg(feature = "cuda")]
@@ -41,6 +41,14 @@ use crate::error::{Error, Result};
 pub struct Compiler {
     memory: SingleFlight<[u8; 32], Arc<Binary>>,
     disk: DiskCache,
+    /// Whether the disk has been told what NVRTC says of itself.
+    told: Once,
+}
+
+/// The CUDA major of the driver, if it is loaded.
+#[cfg(feature = "cuda")]
+fn driver_major() -> Option<u32> {
+    crate::device::cuda::Driver::loaded().map(|driver| driver.version() / 1000)
 }
 
 /// What a compiler did since the process began.
@@ -62,7 +70,7 @@ impl Compiler {
     /// A compiler with these settings; loads nothing and touches no file.
     #[must_use]
     pub fn new(config: &Config) -> Compiler {
-        Compiler { memory: SingleFlight::new(), disk: DiskCache::new(config) }
+        Compiler { memory: SingleFlight::new(), disk: DiskCache::new(config), told: Once::new() }
     }
 
     /// The disk cache.
@@ -91,10 +99,12 @@ impl Compiler {
             Ok(nvrtc) => nvrtc,
             Err(error) => return self.left_by_another(source, arch).ok_or(error),
         };
-        if let Some(folder) = self.disk.path() {
-            let what = Remembered { version: nvrtc.version(), archs: nvrtc.supported_archs().to_vec() };
-            remembered::note(folder, nvrtc.path(), &what);
-        }
+        self.told.call_once(|| {
+            if let Some(folder) = self.disk.path() {
+                let what = Remembered { version: nvrtc.version(), archs: nvrtc.supported_archs().to_vec() };
+                remembered::note(folder, Config::get(), driver_major(), nvrtc.path(), &what);
+            }
+        });
         let target = nvrtc.target(arch)?;
         let key = key(source, nvrtc.version(), target);
         self.memory.get_or_build(&key.hash(), || {
@@ -125,8 +135,7 @@ impl Compiler {
         if Nvrtc::is_loaded() || !self.disk.is_trusted() {
             return None;
         }
-        let driver_major = crate::device::cuda::Driver::loaded().map(|driver| driver.version() / 1000);
-        let known = remembered::recall(self.disk.path()?, Config::get(), driver_major)?;
+        let known = remembered::recall(self.disk.path()?, Config::get(), driver_major())?;
         let key = key(source, known.version, Target::choose(&known.archs, arch)?);
         if let Some(binary) = self.memory.get(&key.hash()) {
             return Some(binary);
@@ -139,8 +148,7 @@ impl Compiler {
     /// shipped to a machine without NVRTC.
     #[cfg(feature = "cuda")]
     fn left_by_another(&self, source: &str, arch: Arch) -> Option<Arc<Binary>> {
-        let driver_major = crate::device::cuda::Driver::loaded().map(|driver| driver.version() / 1000);
-        let newest_major = driver_major.unwrap_or(discover::MAJORS[0]);
+        let newest_major = driver_major().unwrap_or(discover::MAJORS[0]);
         Version::candidates(newest_major).find_map(|version| {
             (0..=arch.minor).rev().find_map(|minor| {
                 let target = Target { arch: Arch { minor, ..arch }, kind: BinaryKind::Cubin };

@@ -118,10 +118,7 @@ impl Nvrtc {
     /// # Errors
     /// No suitable library; the text lists every place tried.
     pub fn get() -> Result<&'static Nvrtc> {
-        let loaded = NVRTC.get_or_init(|| {
-            let driver_major = crate::device::cuda::Driver::loaded().map(|driver| driver.version() / 1000);
-            Nvrtc::find(Config::get(), driver_major)
-        });
+        let loaded = NVRTC.get_or_init(|| Nvrtc::find(Config::get(), super::driver_major()));
         loaded.as_ref().map_err(Clone::clone)
     }
 

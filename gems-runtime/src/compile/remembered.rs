@@ -1,7 +1,8 @@
 //! What an NVRTC library said of itself in an earlier process, so that a hit in the disk cache need not load it.
 //!
-//! Guarantees: a record counts only for the same file, by path, length and time of change; a record that is missing,
-//! damaged or of another file costs no more than loading the library.
+//! Guarantees: a record counts only for the same search and the same file, by path, length and time of change; a record
+//! that is missing, damaged or of another file costs no more than loading the library. If a name for the loader leads to
+//! another library by now, binaries of the old one are used, which run as well; what they lack is compiled by the new one.
 //! Takes no version from a file name.
 
 use super::binary::Arch;
@@ -19,16 +20,23 @@ pub(super) struct Remembered {
     pub(super) archs: Vec<Arch>,
 }
 
-/// What the library that would be loaded first said of itself; `folder` is the cache's.
+/// What the library that this search led to said of itself; `folder` is the cache's.
 pub(super) fn recall(folder: &Path, config: &Config, driver_major: Option<u32>) -> Option<Remembered> {
-    let library = Search::run(config, driver_major).candidates.into_iter().next()?.path;
-    parse(&fs::read_to_string(record(folder, &library)).ok()?, &identity(&library)?)
+    let text = fs::read_to_string(record(folder, &Search::run(config, driver_major))).ok()?;
+    let library = text.lines().next()?.rsplitn(3, ' ').nth(2)?;
+    parse(&text, &identity(Path::new(library))?)
 }
 
-/// Notes what a library said; a failure is no error.
-pub(super) fn note(folder: &Path, library: &Path, what: &Remembered) {
-    let Some(identity) = identity(library) else { return };
-    let path = record(folder, library);
+/// Notes what the library that a search led to said; a failure is no error.
+pub(super) fn note(
+    folder: &Path,
+    config: &Config,
+    driver_major: Option<u32>,
+    library: &Path,
+    what: &Remembered,
+) {
+    let Some(identity) = loaded_from(library).as_deref().and_then(identity) else { return };
+    let path = record(folder, &Search::run(config, driver_major));
     let text = text(&identity, what);
     if fs::read_to_string(&path).is_ok_and(|known| known == text) {
         return;
@@ -43,17 +51,34 @@ pub(super) fn note(folder: &Path, library: &Path, what: &Remembered) {
     }
 }
 
-/// Path, length and time of change of a file; none for a bare name that the loader searches.
+/// The file of a library that is loaded: where its name is one that the loader searched, the file of that name which is
+/// mapped into this process.
+fn loaded_from(library: &Path) -> Option<PathBuf> {
+    if library.is_absolute() {
+        return Some(library.to_owned());
+    }
+    let name = library.to_str()?;
+    let maps = fs::read_to_string("/proc/self/maps").ok()?;
+    let files = maps.lines().filter_map(|line| line.find('/').map(|at| Path::new(&line[at..])));
+    let is_it = |file: &&Path| file.file_name().is_some_and(|file| file.to_string_lossy().starts_with(name));
+    files.into_iter().find(is_it).map(Path::to_owned)
+}
+
+/// Path, length and time of change of a file.
 fn identity(library: &Path) -> Option<String> {
-    let path = fs::canonicalize(library).ok().filter(|_| library.is_absolute())?;
+    let path = fs::canonicalize(library).ok()?;
     let meta = fs::metadata(&path).ok()?;
     let changed = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
     Some(format!("{} {} {changed}", path.display(), meta.len()))
 }
 
-fn record(folder: &Path, library: &Path) -> PathBuf {
-    let hash = blake3::hash(library.as_os_str().as_encoded_bytes()).to_hex();
-    folder.join(format!("nvrtc-{}", &hash[..16]))
+/// Where the outcome of a search stands, by all that it would try.
+fn record(folder: &Path, search: &Search) -> PathBuf {
+    let mut hasher = blake3::Hasher::new();
+    for candidate in &search.candidates {
+        hasher.update(candidate.path.as_os_str().as_encoded_bytes()).update(b"\0");
+    }
+    folder.join(format!("nvrtc-{}", &hasher.finalize().to_hex()[..16]))
 }
 
 fn text(identity: &str, what: &Remembered) -> String {
@@ -88,10 +113,36 @@ mod tests {
         let config = Config { nvrtc: Some(library.clone()), ..Config::from_lookup(|_| None) };
         let cache = folder.path().join("cache");
         assert_eq!(recall(&cache, &config, None), None);
-        note(&cache, &library, &what);
+        note(&cache, &config, None, &library, &what);
         assert_eq!(recall(&cache, &config, None), Some(what));
         fs::write(&library, b"another").unwrap();
         assert_eq!(recall(&cache, &config, None), None);
+    }
+
+    /// As where the loader has no library of its own, so that a toolkit's is taken.
+    #[test]
+    fn a_library_behind_names_for_the_loader_is_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("lib64/libnvrtc.so.13");
+        fs::create_dir(folder.path().join("lib64")).unwrap();
+        fs::write(&library, b"one").unwrap();
+        let what =
+            Remembered { version: Version { major: 13, minor: 0 }, archs: vec![Arch::from_number(90)] };
+        let mut config = Config::from_lookup(|_| None);
+        config.places.system.clear();
+        config.places.toolkits = vec![("CUDA_HOME", folder.path().to_owned())];
+        let first = Search::run(&config, Some(13)).candidates.into_iter().next().unwrap();
+        assert!(!first.path.is_absolute(), "{first}");
+        note(folder.path(), &config, Some(13), &library, &what);
+        assert_eq!(recall(folder.path(), &config, Some(13)), Some(what));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_loaded_library_is_found_by_its_bare_name() {
+        let file = loaded_from(Path::new("libc.so.6")).unwrap();
+        assert!(file.is_absolute() && file.ends_with("libc.so.6"), "{}", file.display());
+        assert_eq!(loaded_from(Path::new("libabsent.so")), None);
     }
 
     #[test]
