@@ -42,6 +42,7 @@ pub struct Compiler {
     memory: SingleFlight<[u8; 32], Arc<Binary>>,
     disk: DiskCache,
     /// Whether the disk has been told what NVRTC says of itself.
+    #[cfg(feature = "cuda")]
     told: Once,
 }
 
@@ -70,7 +71,12 @@ impl Compiler {
     /// A compiler with these settings; loads nothing and touches no file.
     #[must_use]
     pub fn new(config: &Config) -> Compiler {
-        Compiler { memory: SingleFlight::new(), disk: DiskCache::new(config), told: Once::new() }
+        Compiler {
+            memory: SingleFlight::new(),
+            disk: DiskCache::new(config),
+            #[cfg(feature = "cuda")]
+            told: Once::new(),
+        }
     }
 
     /// The disk cache.
