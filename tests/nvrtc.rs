@@ -2,7 +2,9 @@
 //!
 //! Behind the feature `nvrtc`; with it, a missing library is a failure.
 #![cfg(feature = "nvrtc")]
+#![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -24,6 +26,13 @@ fn nvrtc() -> &'static Nvrtc {
 
 fn compiler(folder: &TempDir, cache: CacheMode) -> Compiler {
     Compiler::new(&Config { cache, cache_dir: Some(folder.path().to_owned()), ..Config::get().clone() })
+}
+
+/// The files below a folder that have this ending, or all.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let of = |path: PathBuf| if path.is_dir() { files(&path, ending) } else { vec![path] };
+    entries.flat_map(of).filter(|path| path.to_string_lossy().ends_with(ending)).collect()
 }
 
 #[test]
@@ -155,15 +164,23 @@ fn a_damaged_entry_is_compiled_again() {
     let folder = TempDir::new().unwrap();
     let arch = Arch::from_number(90);
     let built = compiler(&folder, CacheMode::On).binary(SCALE, "scale", arch).unwrap();
-    let shard = std::fs::read_dir(folder.path().join("kernels")).unwrap().next().unwrap().unwrap().path();
-    let entry = std::fs::read_dir(shard).unwrap().next().unwrap().unwrap().path();
-    let mut bytes = std::fs::read(&entry).unwrap();
+    let [entry] = &files(folder.path(), "bin")[..] else { panic!("one entry") };
+    let mut bytes = std::fs::read(entry).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
-    std::fs::write(&entry, bytes).unwrap();
+    std::fs::write(entry, bytes).unwrap();
     let again = compiler(&folder, CacheMode::On);
     assert_eq!(again.binary(SCALE, "scale", arch).unwrap(), built);
     assert_eq!(again.stats().disk, DiskStats { misses: 1, faults: 1, stores: 1, ..DiskStats::default() });
+}
+
+#[test]
+fn a_cache_that_is_only_read_gets_no_file() {
+    let folder = TempDir::new().unwrap();
+    let reader = compiler(&folder, CacheMode::ReadOnly);
+    reader.binary(SCALE, "scale", Arch::from_number(90)).unwrap();
+    let written = files(folder.path(), "");
+    assert!(written.is_empty(), "{written:?}");
 }
 
 #[test]

@@ -29,6 +29,7 @@ const ENTRY: &str = "bin";
 const LOCK: &str = "lock";
 const TEMPORARY: &str = "tmp";
 const SOURCE: &str = "cu";
+const NOTE: &str = "note";
 
 /// Kernel binaries in a folder, by [`Key`].
 pub struct DiskCache {
@@ -157,17 +158,36 @@ impl DiskCache {
 
     /// Keeps the source of a kernel that did not compile; `None` if that was not possible.
     pub fn keep_source(&self, name: &str, source: &str) -> Option<PathBuf> {
-        let root = self.root.as_deref().filter(|_| self.mode != CacheMode::ReadOnly)?;
         let safe: String =
             name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(100).collect();
         let hash = blake3::hash(source.as_bytes()).to_hex();
-        let path = root.join("failed").join(format!("{safe}-{}.{SOURCE}", &hash[..8]));
+        self.keep(&format!("failed/{safe}-{}.{SOURCE}", &hash[..8]), source)
+    }
+
+    /// The text that was noted under a name; it may be of any age, or another program's.
+    #[cfg(feature = "cuda")]
+    pub(super) fn noted(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.root.as_deref()?.join(note_path(name))).ok()
+    }
+
+    /// Notes a text under a name, for later processes; where that is not possible, nothing is noted.
+    #[cfg(feature = "cuda")]
+    pub(super) fn note(&self, name: &str, text: &str) {
+        if self.noted(name).is_none_or(|known| known != text) {
+            self.keep(&note_path(name), text);
+        }
+    }
+
+    /// Writes a file beside the entries, unless the cache is only read.
+    fn keep(&self, name: &str, text: &str) -> Option<PathBuf> {
+        let root = self.root.as_deref().filter(|_| self.mode != CacheMode::ReadOnly)?;
+        let path = root.join(name);
         fs::create_dir_all(path.parent()?).ok()?;
-        self.replace(&path, source.as_bytes()).ok()?;
+        self.replace(&path, text.as_bytes()).ok()?;
         Some(path)
     }
 
-    /// Deletes all entries and kept sources; returns how many files went.
+    /// Deletes all entries, notes and kept sources; returns how many files went.
     ///
     /// # Errors
     /// A file that cannot be deleted.
@@ -345,8 +365,9 @@ struct CacheFile {
 impl CacheFile {
     fn of(file: &fs::DirEntry) -> Option<CacheFile> {
         let path = file.path();
-        let extension =
-            [ENTRY, LOCK, TEMPORARY, SOURCE].into_iter().find(|e| path.extension() == Some(e.as_ref()))?;
+        let extension = [ENTRY, LOCK, TEMPORARY, SOURCE, NOTE]
+            .into_iter()
+            .find(|e| path.extension() == Some(e.as_ref()))?;
         let meta = file.metadata().ok().filter(fs::Metadata::is_file)?;
         Some(CacheFile { path, extension, bytes: meta.len(), modified: meta.modified().ok()? })
     }
@@ -384,6 +405,12 @@ impl Drop for KeyLock {
         // Before the lock goes with the file handle; who waits for it looks for the entry next.
         let _ = fs::remove_file(&self.path);
     }
+}
+
+/// In a folder of their own, one below the root as every file of the cache.
+#[cfg(feature = "cuda")]
+fn note_path(name: &str) -> String {
+    format!("notes/{name}.{NOTE}")
 }
 
 fn count(counter: &AtomicU64) {

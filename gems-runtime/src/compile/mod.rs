@@ -106,10 +106,8 @@ impl Compiler {
             Err(error) => return self.left_by_another(source, arch).ok_or(error),
         };
         self.told.call_once(|| {
-            if let Some(folder) = self.disk.path() {
-                let what = Remembered { version: nvrtc.version(), archs: nvrtc.supported_archs().to_vec() };
-                remembered::note(folder, Config::get(), driver_major(), nvrtc.path(), &what);
-            }
+            let what = Remembered { version: nvrtc.version(), archs: nvrtc.supported_archs().to_vec() };
+            remembered::note(&self.disk, Config::get(), driver_major(), nvrtc.path(), &what);
         });
         let target = nvrtc.target(arch)?;
         let key = key(source, nvrtc.version(), target);
@@ -141,7 +139,7 @@ impl Compiler {
         if Nvrtc::is_loaded() || !self.disk.is_trusted() {
             return None;
         }
-        let known = remembered::recall(self.disk.path()?, Config::get(), driver_major())?;
+        let known = remembered::recall(&self.disk, Config::get(), driver_major())?;
         let key = key(source, known.version, Target::choose(&known.archs, arch)?);
         if let Some(binary) = self.memory.get(&key.hash()) {
             return Some(binary);

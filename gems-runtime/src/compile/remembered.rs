@@ -7,6 +7,7 @@
 
 use super::binary::Arch;
 use super::discover::Search;
+use super::disk::DiskCache;
 use super::nvrtc::Version;
 use crate::config::Config;
 use std::fs;
@@ -20,34 +21,23 @@ pub(super) struct Remembered {
     pub(super) archs: Vec<Arch>,
 }
 
-/// What the library that this search led to said of itself; `folder` is the cache's.
-pub(super) fn recall(folder: &Path, config: &Config, driver_major: Option<u32>) -> Option<Remembered> {
-    let text = fs::read_to_string(record(folder, &Search::run(config, driver_major))).ok()?;
+/// What the library that this search led to said of itself.
+pub(super) fn recall(disk: &DiskCache, config: &Config, driver_major: Option<u32>) -> Option<Remembered> {
+    let text = disk.noted(&name(&Search::run(config, driver_major)))?;
     let library = text.lines().next()?.rsplitn(3, ' ').nth(2)?;
     parse(&text, &identity(Path::new(library))?)
 }
 
 /// Notes what the library that a search led to said; a failure is no error.
 pub(super) fn note(
-    folder: &Path,
+    disk: &DiskCache,
     config: &Config,
     driver_major: Option<u32>,
     library: &Path,
     what: &Remembered,
 ) {
-    let Some(identity) = loaded_from(library).as_deref().and_then(identity) else { return };
-    let path = record(folder, &Search::run(config, driver_major));
-    let text = text(&identity, what);
-    if fs::read_to_string(&path).is_ok_and(|known| known == text) {
-        return;
-    }
-    // Written whole or not at all, as the cache's entries are.
-    let temporary = path.with_extension(std::process::id().to_string());
-    let written = fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&temporary, text))
-        .and_then(|()| fs::rename(&temporary, &path));
-    if let Err(error) = written {
-        tracing::debug!("cannot note the version of {}: {error}", library.display());
+    if let Some(identity) = loaded_from(library).as_deref().and_then(identity) {
+        disk.note(&name(&Search::run(config, driver_major)), &text(&identity, what));
     }
 }
 
@@ -72,13 +62,13 @@ fn identity(library: &Path) -> Option<String> {
     Some(format!("{} {} {changed}", path.display(), meta.len()))
 }
 
-/// Where the outcome of a search stands, by all that it would try.
-fn record(folder: &Path, search: &Search) -> PathBuf {
+/// Under which name the outcome of a search is noted: all that it would try counts.
+fn name(search: &Search) -> String {
     let mut hasher = blake3::Hasher::new();
     for candidate in &search.candidates {
         hasher.update(candidate.path.as_os_str().as_encoded_bytes()).update(b"\0");
     }
-    folder.join(format!("nvrtc-{}", &hasher.finalize().to_hex()[..16]))
+    format!("nvrtc-{}", &hasher.finalize().to_hex()[..16])
 }
 
 fn text(identity: &str, what: &Remembered) -> String {
@@ -100,6 +90,12 @@ fn parse(text: &str, identity: &str) -> Option<Remembered> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::CacheMode;
+
+    fn cache(folder: &Path, cache: CacheMode) -> DiskCache {
+        let cache_dir = Some(folder.join("cache"));
+        DiskCache::new(&Config { cache, cache_dir, ..Config::from_lookup(|_| None) })
+    }
 
     #[test]
     fn a_record_counts_for_its_own_file_only() {
@@ -110,8 +106,8 @@ mod tests {
             version: Version { major: 13, minor: 1 },
             archs: vec![Arch::from_number(75), Arch::from_number(100)],
         };
+        let cache = cache(folder.path(), CacheMode::On);
         let config = Config { nvrtc: Some(library.clone()), ..Config::from_lookup(|_| None) };
-        let cache = folder.path().join("cache");
         assert_eq!(recall(&cache, &config, None), None);
         note(&cache, &config, None, &library, &what);
         assert_eq!(recall(&cache, &config, None), Some(what));
@@ -133,8 +129,9 @@ mod tests {
         config.places.toolkits = vec![("CUDA_HOME", folder.path().to_owned())];
         let first = Search::run(&config, Some(13)).candidates.into_iter().next().unwrap();
         assert!(!first.path.is_absolute(), "{first}");
-        note(folder.path(), &config, Some(13), &library, &what);
-        assert_eq!(recall(folder.path(), &config, Some(13)), Some(what));
+        let cache = cache(folder.path(), CacheMode::On);
+        note(&cache, &config, Some(13), &library, &what);
+        assert_eq!(recall(&cache, &config, Some(13)), Some(what));
     }
 
     #[cfg(target_os = "linux")]
