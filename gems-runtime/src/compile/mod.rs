@@ -30,7 +30,8 @@ pub use nvrtc::{Nvrtc, Version};
 
 #[cfg(feature = "cuda")]
 use remembered::Remembered;
-use std::sync::{Arc, LazyLock, Once};
+
+use std::sync::{Arc, LazyLock};
 
 use crate::config::Config;
 #[cfg(feature = "cuda")]
@@ -43,7 +44,7 @@ pub struct Compiler {
     disk: DiskCache,
     /// Whether the disk has been told what NVRTC says of itself.
     #[cfg(feature = "cuda")]
-    told: Once,
+    told: std::sync::Once,
 }
 
 /// The CUDA major of the driver, if it is loaded.
@@ -75,7 +76,7 @@ impl Compiler {
             memory: SingleFlight::new(),
             disk: DiskCache::new(config),
             #[cfg(feature = "cuda")]
-            told: Once::new(),
+            told: std::sync::Once::new(),
         }
     }
 

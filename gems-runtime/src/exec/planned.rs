@@ -80,11 +80,19 @@ impl Planned {
         operands: &[Operand<'_, StridedBuffer>],
         outputs: &[impl Borrow<StridedBuffer>],
     ) -> Result<()> {
-        let body = match &self.runner {
-            Runner::Cpu(body) => body,
+        match &self.runner {
+            Runner::Cpu(body) => self.run_on_cpu(body, operands, outputs),
             #[cfg(feature = "cuda")]
-            Runner::Cuda(launch) => return launch.run(&self.plan.spec, operands, outputs),
-        };
+            Runner::Cuda(launch) => launch.run(&self.plan.spec, operands, outputs),
+        }
+    }
+
+    fn run_on_cpu(
+        &self,
+        body: &super::cpu::Loop,
+        operands: &[Operand<'_, StridedBuffer>],
+        outputs: &[impl Borrow<StridedBuffer>],
+    ) -> Result<()> {
         let mut values: SmallVec<[ValueBytes; 8]> = SmallVec::new();
         let mut inputs: SmallVec<[Option<&StridedBuffer>; 8]> = SmallVec::new();
         for (operand, input) in operands.iter().zip(&self.plan.spec.inputs) {
