@@ -75,8 +75,8 @@ fn a_device_that_does_not_exist_is_an_error() {
 #[test]
 fn a_program_with_panic_abort_survives_absent_libraries() {
     let mut program = Command::new(env!("CARGO"));
-    program.args(["run", "--quiet", "--profile", "abort", "--bin", "absent", "--manifest-path"]);
-    program.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+    program.args(["run", "--quiet", "--profile", "abort", "--manifest-path"]);
+    program.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/abort/Cargo.toml"));
     let text = run(program, Path::new("/nonexistent"));
     assert_eq!(text.matches("nvrtc: Compile: no NVRTC").count(), 2, "{text}");
 }

@@ -155,40 +155,56 @@ fn symbolic_calls_give_the_metadata_of_eager_ones() {
     }
 }
 
+/// Calls of generated code.
 #[cfg(feature = "host-run")]
-#[test]
-fn generated_code_gives_the_bits_of_the_cpu() {
+mod generated {
+    use super::*;
     use gems_runtime::exec;
     use gems_tests::host_run;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    let next = AtomicU64::new(0);
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let form = next.fetch_add(1, Ordering::Relaxed);
-                    if form >= FORMS {
-                        return;
+    /// What [`run`] does, by this back end.
+    fn run_on(back_end: exec::BackEnd, call: &RandomCall, dtype: DType) -> Result<StridedBuffer> {
+        let operands = call.operands(&call.buffers);
+        let Some(layout) = &call.out else {
+            return Ok(exec::call_on(back_end, call.op, &operands, None)?.remove(0));
+        };
+        let mut out = output(dtype, layout);
+        exec::call_out_on(back_end, call.op, &operands, &mut [&mut out])?;
+        Ok(out)
+    }
+
+    /// Does something for every form, on every core.
+    fn for_each_form(work: impl Fn(u64) + Sync) {
+        let next = AtomicU64::new(0);
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| {
+                    while let form @ 0..FORMS = next.fetch_add(1, Ordering::Relaxed) {
+                        work(form);
                     }
-                    for (context, call) in calls(form) {
-                        let cpu = run(&call, &context);
-                        let operands = call.operands(&call.buffers);
-                        let back_end = host_run::back_end;
-                        let host = match &call.out {
-                            None => expect(exec::call_on(back_end, call.op, &operands, None), &context),
-                            Some(layout) => {
-                                let mut out = output(cpu.dtype(), layout);
-                                let done = exec::call_out_on(back_end, call.op, &operands, &mut [&mut out]);
-                                done.unwrap_or_else(|error| panic!("{context}: {error}"));
-                                out
-                            }
-                        };
-                        agree::same(call.op, &[cpu], &[host], &context);
-                    }
-                }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn generated_code_gives_the_bits_of_the_cpu() {
+        for_each_form(|form| {
+            let calls: Vec<_> =
+                calls(form).map(|(context, call)| (run(&call, &context), context, call)).collect();
+            let kernels = host_run::kernels_of(|back_ends| {
+                calls
+                    .iter()
+                    .try_for_each(|(cpu, _, call)| run_on(back_ends.kernel, call, cpu.dtype()).map(drop))
             });
-        }
-    });
+            host_run::prepare(&kernels.unwrap()).unwrap();
+            for (cpu, context, call) in calls {
+                let host = run_on(host_run::back_end, &call, cpu.dtype());
+                let host = host.unwrap_or_else(|error| panic!("{context}: {error}"));
+                agree::same(call.op, &[cpu], &[host], &context);
+            }
+        });
+    }
 }

@@ -3,33 +3,91 @@
 #![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
 use gems_ops::prelude::*;
-use gems_runtime::op::{OpDef, Role};
+use gems_runtime::op::{OpDef, Operand, Role};
 use gems_runtime::plan::{Argument, preview};
 use gems_runtime::{emit, exec};
 use gems_tests::random::Random;
 use gems_tests::{agree, cases, grid, host_run};
+use smallvec::SmallVec;
 
-/// Runs `op` on both back ends.
+/// A call that both back ends get.
+struct Case {
+    op: &'static OpDef,
+    buffers: Vec<StridedBuffer>,
+    number: Scalar,
+    /// Outputs that are given, as layouts in memory of their own.
+    outs: Vec<StridedBuffer>,
+    context: String,
+}
+
+impl Case {
+    /// Runs the op into new buffers, or into those that are given.
+    fn run(
+        &self,
+        call: impl FnOnce(&[Operand<'_, StridedBuffer>]) -> Result<SmallVec<[StridedBuffer; 2]>>,
+        call_out: impl FnOnce(&[Operand<'_, StridedBuffer>], &mut [&mut StridedBuffer]) -> Result<()>,
+    ) -> Result<Vec<StridedBuffer>> {
+        let operands = agree::operands(self.op, &self.buffers, self.number);
+        if self.outs.is_empty() {
+            return call(&operands).map(SmallVec::into_vec);
+        }
+        let mut outs = self.outs.iter().map(fresh).collect::<Result<Vec<_>>>()?;
+        call_out(&operands, &mut outs.iter_mut().collect::<Vec<_>>())?;
+        Ok(outs)
+    }
+
+    fn on_cpu(&self) -> Result<Vec<StridedBuffer>> {
+        let op = self.op;
+        self.run(
+            |operands| StridedBuffer::run(op, operands, None),
+            |operands, outs| StridedBuffer::call_out(op, operands, outs),
+        )
+    }
+
+    fn run_on(&self, back_end: exec::BackEnd) -> Result<Vec<StridedBuffer>> {
+        let op = self.op;
+        self.run(
+            |operands| exec::call_on(back_end, op, operands, None),
+            |operands, outs| exec::call_out_on(back_end, op, operands, outs),
+        )
+    }
+}
+
+/// A buffer of this layout in zeroed memory.
+fn fresh(like: &StridedBuffer) -> Result<StridedBuffer> {
+    let elements = like.storage().bytes() / like.dtype().size();
+    let whole = StridedBuffer::zeros(like.dtype(), &[elements], Device::Cpu)?;
+    let layout = &Buffer::meta(like).layout;
+    whole.as_strided(layout.shape(), layout.strides(), layout.offset())
+}
+
+/// Runs all on both back ends; their kernels are built several at a time.
 #[track_caller]
-fn check(op: &'static OpDef, buffers: &[StridedBuffer], number: Scalar, context: &str) {
-    let operands = agree::operands(op, buffers, number);
-    let cpu = StridedBuffer::run(op, &operands, None).unwrap_or_else(|error| panic!("{context}: {error}"));
-    let host = exec::call_on(host_run::back_end, op, &operands, None)
-        .unwrap_or_else(|error| panic!("{context}: {error}"));
-    agree::same(op, &cpu, &host, context);
+fn check(cases: &[Case]) {
+    let kernels = host_run::kernels_of(|back_ends| {
+        cases.iter().try_for_each(|case| case.run_on(back_ends.kernel).map(drop))
+    });
+    host_run::prepare(&kernels.unwrap()).unwrap();
+    for case in cases {
+        let context = &case.context;
+        let [cpu, host] = [case.on_cpu(), case.run_on(host_run::back_end)]
+            .map(|outputs| outputs.unwrap_or_else(|error| panic!("{context}: {error}")));
+        agree::same(case.op, &cpu, &host, context);
+    }
 }
 
 #[test]
 fn every_kernel_of_the_case_list_gives_what_the_cpu_gives() {
     let mut random = Random::new(1);
-    for case in cases::all() {
-        let operands: Vec<StridedBuffer> = case
+    let case = |case: cases::Case| {
+        let buffers = case
             .operands
             .iter()
             .map(|meta| random.buffer(meta.dtype, &meta.layout, agree::range(case.op)))
             .collect();
-        check(case.op, &operands, case.number, &case.name);
-    }
+        Case { op: case.op, buffers, number: case.number, outs: Vec::new(), context: case.name }
+    };
+    check(&cases::all().into_iter().map(case).collect::<Vec<_>>());
 }
 
 #[test]
@@ -59,28 +117,10 @@ fn binary_ops_agree_on_special_values() {
     assert_eq!(differences.unwrap(), Vec::<String>::new());
 }
 
-/// Runs `op` on both back ends into outputs of these layouts.
-#[track_caller]
-fn check_out(op: &'static OpDef, buffers: &[StridedBuffer], outs: &[&StridedBuffer], context: &str) {
-    let operands = agree::operands(op, buffers, Scalar::I64(2));
-    let copy = |buffer: &&StridedBuffer| {
-        let elements = buffer.storage().bytes() / buffer.dtype().size();
-        let whole = StridedBuffer::zeros(buffer.dtype(), &[elements], Device::Cpu).unwrap();
-        let layout = &Buffer::meta(*buffer).layout;
-        whole.as_strided(layout.shape(), layout.strides(), layout.offset()).unwrap()
-    };
-    let [mut cpu, mut host] = [(); 2].map(|()| outs.iter().map(copy).collect::<Vec<_>>());
-    StridedBuffer::call_out(op, &operands, &mut cpu.iter_mut().collect::<Vec<_>>())
-        .unwrap_or_else(|error| panic!("{context}: {error}"));
-    exec::call_out_on(host_run::back_end, op, &operands, &mut host.iter_mut().collect::<Vec<_>>())
-        .unwrap_or_else(|error| panic!("{context}: {error}"));
-    agree::same(op, &cpu, &host, context);
-}
-
 #[test]
 fn outputs_in_different_orders_agree() {
     use cases::View::{Contiguous, Cropped, Flipped, Transposed};
-    let mut random = Random::new(4);
+    let (mut random, mut cases) = (Random::new(4), Vec::new());
     for shape in [[70, 70], [33, 66]] {
         for view in [Contiguous, Cropped, Flipped, Transposed] {
             for [first, second] in [[Contiguous, Transposed], [Transposed, Contiguous], [Cropped, Transposed]]
@@ -90,16 +130,18 @@ fn outputs_in_different_orders_agree() {
                 };
                 let (mantissa, exponent) = (buffer(DType::F32, first), buffer(DType::I32, second));
                 let context = format!("{shape:?}: {view:?} into {first:?} and {second:?}");
-                check_out(frexp::DEF, &[buffer(DType::F32, view)], &[&mantissa, &exponent], &context);
+                let (buffers, outs) = (vec![buffer(DType::F32, view)], vec![mantissa, exponent]);
+                cases.push(Case { op: frexp::DEF, buffers, number: Scalar::I64(2), outs, context });
             }
         }
     }
+    check(&cases);
 }
 
 #[test]
 fn outputs_of_any_place_agree() {
     use cases::View::{Contiguous, Cropped, Flipped, Shifted, Stepped, Transposed};
-    let mut random = Random::new(3);
+    let (mut random, mut cases) = (Random::new(3), Vec::new());
     for shape in [&[1000_usize][..], &[7, 133], &[40, 70], &[3, 20, 37]] {
         for dtype in [DType::F32, DType::BF16, DType::I8, DType::F64] {
             for out in [Contiguous, Shifted, Cropped, Flipped, Stepped, Transposed] {
@@ -110,13 +152,14 @@ fn outputs_of_any_place_agree() {
                     let mut buffer = |view: cases::View| {
                         random.buffer(dtype, &view.layout(shape).unwrap(), agree::range(add::DEF))
                     };
-                    let (x, y, z) = (buffer(view), buffer(Contiguous), buffer(out));
+                    let (buffers, outs) = (vec![buffer(view), buffer(Contiguous)], vec![buffer(out)]);
                     let context = format!("{dtype} {shape:?}: {view:?} into {out:?}");
-                    check_out(add::DEF, &[x, y], &[&z], &context);
+                    cases.push(Case { op: add::DEF, buffers, number: Scalar::I64(2), outs, context });
                 }
             }
         }
     }
+    check(&cases);
 }
 
 /// Sums of small whole numbers are exact in any order.
