@@ -171,6 +171,37 @@ fn a_view_that_leaves_its_memory_is_an_error_at_every_size() {
     assert!(error.to_string().contains("leaves f32[7]"), "{error}");
 }
 
+/// A file with this graph in place of another one.
+fn with_graph(path: &Path, text: &str) -> PathBuf {
+    let known = Loaded::from_file(path, REGISTRY.iter()).unwrap().graphs()[0].to_string();
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes.truncate(bytes.len() - 32);
+    let at = bytes.windows(known.len()).position(|window| window == known.as_bytes()).unwrap();
+    bytes.splice(at..at + known.len(), text.bytes());
+    bytes[at - 8..at].copy_from_slice(&(text.len() as u64).to_le_bytes());
+    let checksum = blake3::hash(&bytes);
+    bytes.extend_from_slice(checksum.as_bytes());
+    let changed = path.with_file_name("changed.gems");
+    std::fs::write(&changed, bytes).unwrap();
+    changed
+}
+
+#[test]
+fn offsets_beyond_the_address_space_are_errors_at_every_size() {
+    let folder = TempDir::new().unwrap();
+    let path = with_graph(
+        &saved(&folder, 5).0,
+        "size n = 4\nsize m = 4\nsize s2 = n - 4\nsize s3 = m - 4\ninput x0: u8[n]\ninput x1: u8[m]\n\
+         a: u8[4] = gradient_copy(x0[4]@(1)+(9223372036854775804*s2, 9223372036854775804*s3)) in u8\nreturn a\n",
+    );
+    let loaded = Loaded::from_file(path, REGISTRY.iter()).unwrap();
+    let x = |n: usize| StridedBuffer::from_vec(vec![7_u8; n + 1], &[n + 1]).unwrap().narrow(0, 1, n).unwrap();
+    assert_eq!(loaded.call(&[&x(4), &x(4)]).unwrap()[0].to_vec::<u8>().unwrap(), [7; 4]);
+    for (n, m) in [(5, 4), (4, 5), (5, 5), (6, 7)] {
+        assert_eq!(loaded.call(&[&x(n), &x(m)]).unwrap_err().kind(), ErrorKind::Shape);
+    }
+}
+
 #[test]
 fn ops_of_the_user_are_given_by_the_caller() {
     let folder = TempDir::new().unwrap();

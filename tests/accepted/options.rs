@@ -43,3 +43,32 @@ fn every_option_reaches_the_definition() {
     assert!(xor::scalar(true, false));
     assert_eq!(identity(3u8), 3);
 }
+
+/// Integers above ninety-nine are too many for the form of integers.
+fn below_hundred(arguments: &[gems_runtime::op::Seen], _: DType) -> Result<()> {
+    match arguments.get(1) {
+        Some(gems_runtime::op::Seen::Number(number)) if number.to_f64() >= 100.0 => {
+            let message = format!("{number} is not below 100");
+            Err(gems_runtime::error::Error::new(gems_runtime::error::ErrorKind::Value, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[pointwise_dynamic(promote = default(x), check = below_hundred)]
+fn plus_of_integers<T: Int>(x: T, #[param] n: T) -> T {
+    x + n
+}
+
+#[pointwise_dynamic(promote = default(x), dtypes(int, float), integers = plus_of_integers)]
+fn plus<T: Float>(x: T, #[param] n: T) -> T {
+    x + n
+}
+
+#[test]
+fn a_call_of_a_known_kind_is_checked_as_the_first_one() {
+    let x = StridedBuffer::from_slice(&[1_u8, 2], &[2]).unwrap();
+    for n in [100, 3, 100, 99, 101] {
+        assert_eq!(plus(&x, n).is_ok(), n < 100, "{n}");
+    }
+}

@@ -18,16 +18,31 @@ pub struct Meta<D: Extent = usize> {
 }
 
 impl Meta {
-    /// Bytes from the beginning of the memory to the end of the highest element.
+    /// Bytes from the beginning of memory of its own to the end of the highest element.
     ///
     /// # Errors
-    /// `Shape` if there are more than the address space has.
+    /// `Shape` if an element lies in front of the memory, or if the address space has fewer bytes.
     pub(crate) fn bytes(&self) -> Result<usize> {
-        let elements = self.layout.span().map_or(0, |(_, high)| high.unsigned_abs() + 1);
-        elements.checked_mul(self.dtype.size()).ok_or_else(|| {
-            let message = format!("{elements} elements of {} overflow the address space", self.dtype);
-            Error::new(ErrorKind::Shape, message)
-        })
+        let refuse = |message: String| Err(Error::new(ErrorKind::Shape, message));
+        if self.layout.is_empty() {
+            return Ok(0);
+        }
+        let Some((0.., high)) = self.layout.span() else {
+            return refuse(format!(
+                "an element of {self} from offset {} lies in front of its memory; begin at a greater offset",
+                self.layout.offset()
+            ));
+        };
+        let elements = high.unsigned_abs() + 1;
+        match elements.checked_mul(self.dtype.size()) {
+            Some(bytes) => Ok(bytes),
+            None => refuse(format!("{elements} elements of {} overflow the address space", self.dtype)),
+        }
+    }
+
+    /// Bytes from the beginning of the memory to the element with all indices 0, which may not be there: then they wrap.
+    pub(crate) const fn offset_bytes(&self) -> isize {
+        self.layout.offset().wrapping_mul(self.dtype.size().cast_signed())
     }
 }
 

@@ -10,6 +10,9 @@ use crate::op::{OpDef, Operand};
 use smallvec::SmallVec;
 use std::fmt;
 
+/// Bytes that [`StridedBuffer::full`] writes at a time: whole elements of any dtype.
+const FILL_BYTES: usize = 1 << 20;
+
 /// Any strided view of memory on a device.
 ///
 /// A handle: clones and views share the memory, and writing through one shows in all of them.
@@ -82,11 +85,13 @@ impl StridedBuffer {
         device: Device,
     ) -> Result<StridedBuffer> {
         let bytes = value.into().store(dtype);
-        let layout = Layout::contiguous(shape)?;
         let element = &bytes[..dtype.size()];
-        let host = element.repeat(layout.numel());
-        let buffer = StridedBuffer::allocate(&Meta { dtype, device, layout })?;
-        exec::write_bytes(&buffer.storage, 0, &host)?;
+        let buffer = StridedBuffer::allocate(&Meta { dtype, device, layout: Layout::contiguous(shape)? })?;
+        let bytes = buffer.storage.bytes();
+        let part = element.repeat((bytes / element.len()).min(FILL_BYTES / element.len()));
+        for at in (0..bytes).step_by(FILL_BYTES) {
+            exec::write_bytes(&buffer.storage, at, &part[..part.len().min(bytes - at)])?;
+        }
         Ok(buffer)
     }
 
@@ -185,14 +190,12 @@ impl StridedBuffer {
     /// Byte address of the element with all indices 0, as a plain number.
     #[must_use]
     pub fn address(&self) -> u64 {
-        let offset = (self.meta.layout.offset() * self.meta.dtype.size().cast_signed()) as i64;
-        self.storage.address().wrapping_add_signed(offset)
+        self.storage.address().wrapping_add_signed(self.meta.offset_bytes() as i64)
     }
 
     /// Pointer to the element with all indices 0, if it is on the host. Whoever uses it holds the memory's lock.
     pub(crate) fn host_pointer(&self) -> Option<*mut u8> {
-        let offset = self.meta.layout.offset() * self.meta.dtype.size().cast_signed();
-        Some(self.storage.as_host()?.pointer().wrapping_offset(offset))
+        Some(self.storage.as_host()?.pointer().wrapping_offset(self.meta.offset_bytes()))
     }
 
     /// The elements in row-major order; waits for the device.
@@ -252,9 +255,17 @@ impl StridedBuffer {
     }
 
     /// The view of a layout that counts from this buffer's first element.
-    pub(crate) fn part(&self, layout: &Layout) -> StridedBuffer {
-        let layout = layout.moved(self.meta.layout.offset());
-        StridedBuffer { meta: Meta { layout, ..self.meta.clone() }, storage: self.storage.clone() }
+    ///
+    /// # Errors
+    /// `Shape` if it leaves what this buffer spans.
+    pub(crate) fn part(&self, layout: &Layout) -> Result<StridedBuffer> {
+        let whole = &self.meta.layout;
+        let moved = layout
+            .moved(whole.offset())
+            .filter(|layout| whole.contains(layout))
+            .ok_or_else(|| Error::new(ErrorKind::Shape, format!("a view {layout:?} leaves {}", self.meta)))?;
+        let meta = Meta { layout: moved, ..self.meta.clone() };
+        Ok(StridedBuffer { meta, storage: self.storage.clone() })
     }
 
     /// Replaces this handle by one of new memory; for outputs that are resized.

@@ -10,9 +10,9 @@ use super::Call;
 use crate::buffer::{HostMemory, StridedBuffer};
 use crate::dtype::{self, Convert, DType, Gather, Scatter};
 use crate::error::Result;
+use crate::exec::threads;
 use crate::plan::{Class, LaunchArgs};
 pub(super) use body::Loop;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use smallvec::SmallVec;
 use std::cell::Cell;
 use std::sync::PoisonError;
@@ -71,19 +71,7 @@ fn walk(call: &Call<'_>, body: &Loop, args: &LaunchArgs, skipped: usize) {
     let walk = Walk { body, args, sources: sources.collect(), sinks: sinks.collect() };
 
     let numel: usize = args.extents.iter().product();
-    // A thread that waits inside rayon may run other tasks, which could want the locks held here: a call from within
-    // a parallel iterator stays on its thread.
-    let threads = if rayon::current_thread_index().is_some() { 1 } else { rayon::current_num_threads() };
-    let tasks = (numel / GRAIN).clamp(1, threads * 4);
-    if threads == 1 || tasks == 1 {
-        walk.range(0, numel);
-    } else {
-        let share = numel.div_ceil(tasks).next_multiple_of(CHUNK);
-        (0..tasks).into_par_iter().for_each(|task| {
-            let start = (task * share).min(numel);
-            walk.range(start, (start + share).min(numel));
-        });
-    }
+    threads::for_each_range(numel, GRAIN, CHUNK, |start, end| walk.range(start, end));
 }
 
 /// Elements of a panel along the innermost axis, where an operand runs along the axis next to it: so many cache lines of

@@ -13,6 +13,7 @@ mod ready;
 mod reduce;
 mod replay;
 mod table;
+mod threads;
 mod transfer;
 
 #[cfg(feature = "cuda")]

@@ -12,7 +12,7 @@ use crate::buffer::{Buffer, StridedBuffer};
 use crate::dtype::{DType, Scalar};
 use crate::error::Result;
 use crate::layout::Layout;
-use crate::op::{Numbers, OpDef, Operand};
+use crate::op::{OpDef, Operand};
 use crate::plan::Plan;
 use smallvec::SmallVec;
 
@@ -25,7 +25,7 @@ pub(super) fn describe(
     outputs: &[&StridedBuffer],
 ) -> bool {
     // Where a number's value takes part in planning, it is part of the key.
-    let values_matter = op.check.is_some() || op.numbers != Numbers::Wrap;
+    let values_matter = op.looks_at_numbers();
     key.push(std::ptr::from_ref(op) as u64);
     key.push(dtype.map_or(0, |dtype| 1 + dtype as u64) | (outputs.len() as u64) << 32);
     for operand in operands {

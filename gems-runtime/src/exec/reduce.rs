@@ -7,10 +7,10 @@ use crate::buffer::{Buffer, Meta, StridedBuffer};
 use crate::device::Device;
 use crate::dtype::{self, DType, Gather};
 use crate::error::Result;
+use crate::exec::threads;
 use crate::layout::{Coalesced, Layout};
 use crate::plan::{self, Reduction};
 use num_complex::Complex;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::sync::PoisonError;
 
 /// Most elements that are added one after the other.
@@ -106,19 +106,9 @@ fn run(call: &SumCall<'_>) -> Result<()> {
     let spec = &call.plan.spec;
     let sums = Sums { call, from, to, gather: dtype::gather(spec.from, spec.accumulator()) };
     let Reduction { results, count, .. } = *call.plan;
-    let threads = if rayon::current_thread_index().is_some() { 1 } else { rayon::current_num_threads() };
-    let tasks = (results.saturating_mul(count) / GRAIN).clamp(1, threads * 4).min(results.max(1));
-    let share = results.div_ceil(tasks);
-    let task = |task: usize| {
-        for result in (task * share).min(results)..((task + 1) * share).min(results) {
-            sums.one(result);
-        }
-    };
-    if tasks == 1 {
-        task(0);
-    } else {
-        (0..tasks).into_par_iter().for_each(task);
-    }
+    threads::for_each_range(results, GRAIN.div_ceil(count.max(1)), 1, |start, end| {
+        (start..end).for_each(|i| sums.one(i))
+    });
     Ok(())
 }
 

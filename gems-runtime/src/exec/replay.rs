@@ -143,7 +143,7 @@ impl Replay {
         for Returned { place, moves } in &self.results {
             let result = match *place {
                 Place::Made(memory, _) if *moves => made[memory].take(),
-                _ => Memories { inputs, made: &made }.view(place),
+                _ => Memories { inputs, made: &made }.view(place)?,
             };
             if let Some(result) = result {
                 results.push(result);
@@ -179,11 +179,11 @@ impl<'a> Memories<'a> {
     }
 
     /// A handle of an operand.
-    fn view(self, place: &Place) -> Option<StridedBuffer> {
-        let whole = self.whole(place)?;
+    fn view(self, place: &Place) -> Result<Option<StridedBuffer>> {
+        let Some(whole) = self.whole(place) else { return Ok(None) };
         match place {
-            Place::Input(_, Some(layout)) | Place::Made(_, Some(layout)) => Some(whole.part(layout)),
-            _ => Some(whole.clone()),
+            Place::Input(_, Some(layout)) | Place::Made(_, Some(layout)) => whole.part(layout).map(Some),
+            _ => Ok(Some(whole.clone())),
         }
     }
 }
@@ -200,7 +200,7 @@ impl Step {
         let places = || self.inputs.iter().chain(&self.outputs);
         let mut parts: SmallVec<[StridedBuffer; 4]> = SmallVec::new();
         for part in places().filter(|place| place.is_part()) {
-            if let Some(part) = memories.view(part) {
+            if let Some(part) = memories.view(part)? {
                 parts.push(part);
             }
         }
@@ -208,7 +208,7 @@ impl Step {
         let mut buffer = |place: &Place| if place.is_part() { parts.next() } else { memories.whole(place) };
         let mut copies = Vec::new();
         for &input in &self.copied {
-            if let Some(buffer) = memories.view(&self.inputs[input]) {
+            if let Some(buffer) = memories.view(&self.inputs[input])? {
                 copies.push((input, transfer::copy_span(&buffer)?));
             }
         }

@@ -218,9 +218,9 @@ fn for_each_run(
     if layout.numel() == 0 {
         return;
     }
-    let base = memory.pointer().wrapping_offset(layout.offset() * size);
+    let base = memory.pointer().wrapping_offset(buffer.meta().offset_bytes());
     let (outer, inner, stride) = match (layout.shape().split_last(), layout.strides().split_last()) {
-        (Some((&inner, outer)), Some((&stride, _))) => (outer, inner, stride * size),
+        (Some((&inner, outer)), Some((&stride, _))) => (outer, inner, stride.wrapping_mul(size)),
         _ => (&[] as &[usize], 1, size),
     };
     let runs: usize = outer.iter().product();

@@ -89,6 +89,9 @@ pub trait Extent: Quantity + From<usize> {
     /// The number seen, for checks and texts that decide nothing about the result.
     fn seen(&self) -> usize;
 
+    /// Whether the number seen is one that an axis can have: not below 0.
+    fn is_size(&self) -> bool;
+
     /// The stride of an axis around one with this size and `inner` stride; cut off where it does not fit.
     fn step_over(&self, inner: &Self::Stride) -> Self::Stride;
 
@@ -209,6 +212,11 @@ impl Extent for usize {
     #[inline]
     fn seen(&self) -> usize {
         *self
+    }
+
+    #[inline]
+    fn is_size(&self) -> bool {
+        true
     }
 
     #[inline]

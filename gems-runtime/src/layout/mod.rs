@@ -91,9 +91,21 @@ impl Layout {
         self.offset
     }
 
-    /// The same layout so many elements further on in the same memory.
-    pub(crate) fn moved(&self, by: isize) -> Layout {
-        Layout { offset: self.offset + by, ..self.clone() }
+    /// The same layout so many elements further on in the same memory; none if an element would lie beyond the address
+    /// space.
+    pub(crate) fn moved(&self, by: isize) -> Option<Layout> {
+        let offset = self.offset.checked_add(by)?;
+        span(&self.shape, &self.strides, &offset)?;
+        Some(Layout { offset, ..self.clone() })
+    }
+
+    /// Whether the elements of another view of the same memory lie between the lowest and the highest one of this.
+    pub(crate) fn contains(&self, view: &Layout) -> bool {
+        match (self.span(), view.span()) {
+            _ if view.is_empty() => true,
+            (Some((low, high)), Some((first, last))) => low <= first && last <= high,
+            _ => false,
+        }
     }
 
     /// Lowest and highest offset of an element; none if empty.
@@ -243,6 +255,9 @@ fn check_shape<D: Extent>(shape: &[D]) -> Result<()> {
             "rank {} is above the highest, {MAX_RANK}; merge axes",
             shape.len()
         )));
+    }
+    if let Some(extent) = shape.iter().find(|extent| !extent.is_size()) {
+        return Err(shape_error(format!("{extent:?} in {shape:?} is below 0; extents are not")));
     }
     let product = shape.iter().try_fold(1usize, |product, extent| product.checked_mul(extent.seen().max(1)));
     match product.map(isize::try_from) {

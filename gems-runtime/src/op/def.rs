@@ -174,6 +174,12 @@ impl OpDef {
         form.unwrap_or(self)
     }
 
+    /// Whether the value of a number takes part in planning, in this op or in a form of it.
+    pub(crate) fn looks_at_numbers(&self) -> bool {
+        let looks = |op: &OpDef| op.check.is_some() || op.numbers != Numbers::Wrap;
+        looks(self) || [self.complex, self.integers].into_iter().flatten().any(looks)
+    }
+
     /// The kernel for contiguous operands of the op's most usual dtype, as CUDA C++.
     ///
     /// # Errors

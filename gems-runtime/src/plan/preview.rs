@@ -40,8 +40,7 @@ pub fn preview(op: &'static OpDef, arguments: &[Argument<'_>]) -> Result<(Infere
 }
 
 fn place(meta: &Meta) -> Placement<'_> {
-    let offset = (meta.layout.offset() * meta.dtype.size().cast_signed()) as i64;
-    Placement { layout: &meta.layout, address: ALIGNED.wrapping_add_signed(offset) }
+    Placement { layout: &meta.layout, address: ALIGNED.wrapping_add_signed(meta.offset_bytes() as i64) }
 }
 
 /// The plan of `op` on contiguous operands of its most usual dtype: f32 where it takes that.

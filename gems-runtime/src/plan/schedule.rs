@@ -332,7 +332,11 @@ impl Operands {
             1
         };
         // At least three quarters of the elements of all vectors must be in their rows.
-        while width > 1 && self.inner_extent() * 4 < self.row_units(width) * width as usize * 3 {
+        let is_sparse = |width: u32| {
+            let elements = self.row_units(width).saturating_mul(width as usize);
+            self.inner_extent().saturating_mul(4) < elements.saturating_mul(3)
+        };
+        while width > 1 && is_sparse(width) {
             width /= 2;
         }
         let outer: u64 = self.extents[..self.inner_axis()].iter().map(|&extent| extent as u64).product();

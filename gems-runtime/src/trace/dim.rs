@@ -283,6 +283,10 @@ impl Extent for Dim {
         Dim::seen(self).unsigned_abs()
     }
 
+    fn is_size(&self) -> bool {
+        Dim::seen(self) >= 0
+    }
+
     fn step_over(&self, inner: &Dim) -> Dim {
         self.product(inner)
     }

@@ -11,10 +11,11 @@
 //! Sizes are compared by what the guards say of them. Views are looked at as they were in the run that was traced; that
 //! they stay inside their memory is checked again when the graph runs at other sizes.
 
+use crate::buffer::Meta;
 use crate::device::Device;
 use crate::dtype::{Category, DType};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{Layout, contiguous_strides};
+use crate::layout::contiguous_strides;
 use crate::op::{OpDef, Role};
 use crate::trace::Dim;
 use crate::trace::graph::{ArgValue, Graph, Memory, NodeId, Op, Origin, View, Work, all};
@@ -66,6 +67,8 @@ impl Graph {
                     if !made {
                         return Err(wrong(format!("`{}` is made by no op", memory.name)));
                     }
+                    let (dtype, device) = (memory.meta.dtype, memory.meta.device);
+                    Meta { dtype, device, layout: memory.meta.layout.seen() }.bytes()?;
                 }
             }
         }
@@ -174,7 +177,7 @@ impl Graph {
             return Err(wrong(format!("`{}` is used before it is made", memory.name)));
         }
         let (seen, whole) = (view.layout.seen(), memory.meta.layout.seen());
-        if contains(&whole, &seen) {
+        if whole.contains(&seen) {
             return Ok(memory);
         }
         Err(wrong(format!("{} reaches beyond its memory", self.view_text(view))))
@@ -187,15 +190,6 @@ fn broadcasts(shape: &[Dim], to: &[Dim], ones: bool) -> bool {
         size.is_known_to_equal(target) || (ones && size.as_number() == Some(1))
     };
     shape.len() <= to.len() && shape.iter().rev().zip(to.iter().rev()).all(fits)
-}
-
-/// Whether the elements of a view lie between the first and the last one of its memory.
-pub(super) fn contains(whole: &Layout, view: &Layout) -> bool {
-    match (whole.span(), view.span()) {
-        (_, None) => true,
-        (None, Some(_)) => false,
-        (Some((low, high)), Some((first, last))) => low <= first && last <= high,
-    }
 }
 
 fn wrong(message: impl Into<String>) -> Error {
