@@ -96,6 +96,10 @@ pub(super) struct Groups<'a> {
     homes: Vec<Option<usize>>,
     /// The earlier nodes whose effects each node sees, or that must have read before it writes.
     dependencies: Vec<Vec<NodeId>>,
+    /// The nodes that read each memory, in order.
+    readers: Vec<Vec<NodeId>>,
+    /// The results that are in each memory, in order.
+    writers: Vec<Vec<(NodeId, usize)>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -107,29 +111,37 @@ pub(super) struct Group {
 
 impl<'a> Groups<'a> {
     fn new(graph: &'a Graph) -> Groups<'a> {
-        let memories = |views: &mut dyn Iterator<Item = &View>| -> BTreeSet<MemoryId> {
-            views.map(|view| view.memory).collect()
+        let mut readers = vec![Vec::new(); graph.memories.len()];
+        let mut writers = vec![Vec::new(); graph.memories.len()];
+        for (node, op) in graph.nodes.iter().enumerate() {
+            op.reads().for_each(|view| readers[view.memory].push(node));
+            op.writes().enumerate().for_each(|(output, view)| writers[view.memory].push((node, output)));
+        }
+        let needs = |(node, op): (NodeId, &Op)| -> Vec<NodeId> {
+            let writers = |view: &View| writers[view.memory].iter().map(|&(writer, _)| writer);
+            let users = |view| writers(view).chain(readers[view.memory].iter().copied());
+            let earlier: BTreeSet<NodeId> =
+                op.reads().flat_map(writers).chain(op.writes().flat_map(users)).collect();
+            earlier.into_iter().take_while(|&other| other < node).collect()
         };
-        let reads: Vec<_> = graph.nodes.iter().map(|op| memories(&mut op.reads())).collect();
-        let writes: Vec<_> = graph.nodes.iter().map(|op| memories(&mut op.writes())).collect();
-        let needs = |node: NodeId, earlier: NodeId| {
-            let meet = |a: &BTreeSet<MemoryId>, b: &BTreeSet<MemoryId>| !a.is_disjoint(b);
-            meet(&writes[earlier], &reads[node])
-                || meet(&writes[earlier], &writes[node])
-                || meet(&reads[earlier], &writes[node])
-        };
-        let nodes = 0..graph.nodes.len();
-        let dependencies = nodes.map(|node| (0..node).filter(|&earlier| needs(node, earlier)).collect());
+        let dependencies = graph.nodes.iter().enumerate().map(needs).collect();
         Groups {
             graph,
             groups: Vec::new(),
             homes: vec![None; graph.nodes.len()],
-            dependencies: dependencies.collect(),
+            dependencies,
+            readers,
+            writers,
         }
     }
 
     pub(super) fn op(&self, node: NodeId) -> &'a Op {
         &self.graph.nodes[node]
+    }
+
+    /// The op and result that wrote a memory last before a node.
+    fn writer(&self, memory: MemoryId, before: NodeId) -> Option<(NodeId, usize)> {
+        self.writers[memory].iter().rev().find(|(node, _)| *node < before).copied()
     }
 
     fn home(&self, node: NodeId) -> Option<usize> {
@@ -155,15 +167,19 @@ impl<'a> Groups<'a> {
 
     /// Whether a group needs another one to have run, directly or through others.
     fn reaches(&self, from: usize, to: usize) -> bool {
-        let mut seen = BTreeSet::from([from]);
+        let Some(&first) = self.groups[to].ops.first() else { return false };
+        let mut seen = vec![false; self.groups.len()];
         let mut left = vec![from];
+        seen[from] = true;
         while let Some(group) = left.pop() {
-            for &node in &self.groups[group].ops {
-                for dependency in self.dependencies(node) {
-                    match self.home(dependency) {
-                        Some(home) if home == to && home != group => return true,
-                        Some(home) if seen.insert(home) => left.push(home),
-                        _ => {}
+            // What runs before all of `to` does not need it.
+            for &node in self.groups[group].ops.iter().rev().take_while(|&&node| node > first) {
+                for home in self.dependencies(node).filter_map(|dependency| self.home(dependency)) {
+                    if home == to && home != group {
+                        return true;
+                    }
+                    if !std::mem::replace(&mut seen[home], true) {
+                        left.push(home);
                     }
                 }
             }
@@ -197,7 +213,9 @@ impl<'a> Groups<'a> {
         (0..self.groups.len())
             .rev()
             .find(|&other| {
-                other != own && self.are_related(own, other) && self.obstacle(own, other).is_none()
+                // What is full is known at once, and in long functions nearly all groups are.
+                let fits = self.groups[own].ops.len() + self.groups[other].ops.len() <= MOST_OPS;
+                other != own && fits && self.are_related(own, other) && self.obstacle(own, other).is_none()
             })
             .map(|other| (own, other))
     }
@@ -213,8 +231,7 @@ impl<'a> Groups<'a> {
     pub(super) fn leaves(&self, memory: MemoryId, ops: &[NodeId]) -> bool {
         matches!(self.graph.memories[memory].origin, Origin::Input(_))
             || self.graph.results.iter().any(|view| view.memory == memory)
-            || (0..self.graph.nodes.len())
-                .any(|node| !ops.contains(&node) && self.op(node).reads().any(|view| view.memory == memory))
+            || self.readers[memory].iter().any(|node| !ops.contains(node))
     }
 
     /// Computes cheap results of smaller sizes again in the kernels that broadcast them, instead of storing them.
@@ -229,7 +246,7 @@ impl<'a> Groups<'a> {
                     .op(node)
                     .reads()
                     .filter_map(|view| {
-                        let (producer, _) = self.graph.writer(view.memory, node)?;
+                        let (producer, _) = self.writer(view.memory, node)?;
                         let whole = self.graph.memories[view.memory].meta.layout == view.layout;
                         let mine = self.groups[group].ops.contains(&producer);
                         (whole && !mine && self.can_recompute(producer, group)).then_some(producer)
@@ -262,13 +279,11 @@ impl<'a> Groups<'a> {
     fn can_recompute(&self, node: NodeId, group: usize) -> bool {
         let op = self.op(node);
         let never_written = |memory: MemoryId| {
-            matches!(self.graph.memories[memory].origin, Origin::Input(_))
-                && !self.graph.nodes.iter().any(|op| op.writes().any(|view| view.memory == memory))
+            matches!(self.graph.memories[memory].origin, Origin::Input(_)) && self.writers[memory].is_empty()
         };
         let written_once = op.writes().all(|view| {
             matches!(self.graph.memories[view.memory].origin, Origin::Result(maker) if maker == node)
-                && self.graph.nodes.iter().filter(|op| op.writes().any(|w| w.memory == view.memory)).count()
-                    == 1
+                && self.writers[view.memory].iter().all(|&(writer, _)| writer == node)
         });
         let mut ops = self.groups[group].ops.clone();
         // A group that reads some of the result in another order needs it in memory anyway.
@@ -287,7 +302,7 @@ impl<'a> Groups<'a> {
 
     /// Where among these ops the value of a view that a node reads was computed, if it was: element by element.
     pub(super) fn at_hand(&self, view: &View, node: NodeId, ops: &[NodeId]) -> Option<ValueRef> {
-        let (writer, output) = self.graph.writer(view.memory, node)?;
+        let (writer, output) = self.writer(view.memory, node)?;
         let position = ops.iter().position(|&op| op == writer)?;
         let same = self.op(writer).results[output].view == *view;
         same.then_some(ValueRef::Result { node: position, output })

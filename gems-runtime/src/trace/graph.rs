@@ -167,13 +167,6 @@ impl Graph {
         self.results.iter_mut().for_each(|view| settle(&mut view.layout));
         self
     }
-
-    /// The op and result that wrote a memory last before a node.
-    pub(super) fn writer(&self, memory: MemoryId, before: NodeId) -> Option<(NodeId, usize)> {
-        self.nodes[..before].iter().enumerate().rev().find_map(|(node, op)| {
-            op.results.iter().position(|result| result.view.memory == memory).map(|output| (node, output))
-        })
-    }
 }
 
 impl Op {

@@ -32,9 +32,12 @@ impl Groups<'_> {
             let mut dependencies = self.groups[from].ops.iter().flat_map(|&op| self.dependencies(op));
             dependencies.any(|node| self.groups[to].ops.contains(&node))
         };
+        if needs(a, b) || needs(b, a) {
+            return true;
+        }
         let (theirs, ours) = (reads(a), reads(b));
         // What reads nothing is a number in every element, which any kernel of these sizes can store.
-        theirs.is_empty() || ours.is_empty() || needs(a, b) || needs(b, a) || !theirs.is_disjoint(&ours)
+        theirs.is_empty() || ours.is_empty() || !theirs.is_disjoint(&ours)
     }
 
     /// What keeps two groups from being one kernel.
@@ -44,14 +47,22 @@ impl Groups<'_> {
         let device =
             |op: NodeId| self.op(op).writes().next().map(|view| self.graph.memories[view.memory].meta.device);
         let is_sum = |&op: &NodeId| self.op(op).pointwise().is_none();
-        let pairs = first.iter().flat_map(|&x| second.iter().map(move |&y| (x.min(y), x.max(y))));
-        let mut pairs = first.iter().chain(second).map(|&op| (op, op)).chain(pairs);
+        // Ops that do not depend on each other share no memory that one of them writes.
+        let depending = |ops: &'_ [NodeId], others: &'_ [NodeId]| -> Vec<(NodeId, NodeId)> {
+            let earlier = |later| self.dependencies(later).filter(|op| others.binary_search(op).is_ok());
+            ops.iter().flat_map(|&later| earlier(later).map(move |op| (op, later))).collect()
+        };
+        let pairs = || [depending(second, first), depending(first, second)].concat();
+        let mut pairs = first.iter().chain(second).map(|&op| (op, op)).chain(pairs());
         if first.iter().chain(second).any(is_sum) {
             Some(Obstacle::Sum)
         } else if self.op(x).shape() != self.op(y).shape() {
             Some(Obstacle::Sizes)
         } else if device(x) != device(y) {
             Some(Obstacle::Devices)
+        } else if first.len() + second.len() > MOST_OPS {
+            // Before what looks at all pairs of ops.
+            Some(Obstacle::Limit(MOST_OPS, "ops"))
         } else if let Some(memory) = pairs.find_map(|(earlier, later)| self.misaligned(earlier, later)) {
             Some(Obstacle::Order(memory))
         } else if self.passes_outside(a, b) || self.passes_outside(b, a) {
