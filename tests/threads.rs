@@ -2,7 +2,8 @@
 
 use gems_ops::prelude::*;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use std::sync::mpsc;
+use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -25,4 +26,38 @@ fn plain_threads_and_parallel_iterators_share_memory() {
     for _ in 0..2 {
         both.recv_timeout(Duration::from_secs(60)).expect("calls that wait for each other");
     }
+}
+
+/// Calls an op when its thread ends.
+struct Last(StridedBuffer);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        let negated = neg(&self.0).map(|result| result.to_vec::<f32>());
+        let is_right = matches!(negated, Ok(Ok(elements)) if elements == [-1.0, -1.0]);
+        SEEN.lock().unwrap_or_else(PoisonError::into_inner).push(is_right);
+    }
+}
+
+static SEEN: Mutex<Vec<bool>> = Mutex::new(Vec::new());
+
+thread_local! {
+    static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
+}
+
+/// What a thread knows of earlier calls may be gone by then, or not be.
+#[test]
+fn ops_work_in_threads_that_end() {
+    for calls_first in [false, true] {
+        let work = move || {
+            let x = StridedBuffer::full(DType::F32, &[2], 1, Device::Cpu).unwrap();
+            if calls_first {
+                neg(&x).unwrap();
+            }
+            LAST.set(Some(Last(x.clone())));
+            neg(&x).unwrap();
+        };
+        thread::spawn(work).join().unwrap();
+    }
+    assert_eq!(*SEEN.lock().unwrap(), [true, true]);
 }

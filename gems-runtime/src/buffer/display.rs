@@ -15,9 +15,9 @@ pub(super) fn values(buffer: &StridedBuffer, f: &mut fmt::Formatter<'_>) -> fmt:
     match *buffer.shape() {
         [] => f.write_str(&element(buffer).unwrap_or_else(|error| format!("<{error}>"))),
         [extent, ..] => {
-            let shown = |i: &usize| extent <= LONGEST || *i < EDGE || *i >= extent - EDGE;
+            let edges = if extent > LONGEST { [0..EDGE, extent - EDGE..extent] } else { [0..extent, 0..0] };
             f.write_str("[")?;
-            for i in (0..extent).filter(shown) {
+            for i in edges.into_iter().flatten() {
                 if i > 0 {
                     f.write_str(", ")?;
                 }

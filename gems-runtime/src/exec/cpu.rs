@@ -16,6 +16,7 @@ pub(super) use body::Loop;
 use smallvec::SmallVec;
 use std::cell::Cell;
 use std::sync::PoisonError;
+use std::thread::LocalKey;
 
 /// Elements of a chunk: with 16 bytes an element and four operands it fills a 32 KiB cache.
 const CHUNK: usize = 512;
@@ -215,16 +216,20 @@ impl Walk<'_> {
             return;
         }
         let operands = self.sources.len() + self.sinks.len();
-        // Taken and given back: a task that runs inside of this one finds none and makes its own.
-        let (mut chunks, mut scratch) = (CHUNKS.take(), SCRATCH.take());
+        // Taken and given back: a task that runs inside of this one finds none and makes its own, as does a thread that
+        // is ending.
+        let take =
+            |chunks: &'static LocalKey<Cell<Vec<Chunk>>>| chunks.try_with(Cell::take).unwrap_or_default();
+        let (mut chunks, mut scratch) = (take(&CHUNKS), take(&SCRATCH));
         for (chunks, least) in [(&mut chunks, operands + 1), (&mut scratch, self.body.scratch())] {
             if chunks.len() < least {
                 chunks.resize(least, Chunk([0; CHUNK * 16]));
             }
         }
         self.range_with(&mut chunks, &mut scratch, start, end);
-        CHUNKS.set(chunks);
-        SCRATCH.set(scratch);
+        for (kept, chunks) in [(&CHUNKS, chunks), (&SCRATCH, scratch)] {
+            let _ = kept.try_with(|kept| kept.set(chunks));
+        }
     }
 
     /// Computes the elements `start..end`; there is a chunk for each operand and a spare one, and those of the body.

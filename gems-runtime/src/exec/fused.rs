@@ -1,7 +1,7 @@
 //! Running programs of several ops.
 
 use super::planned::Planned;
-use super::table::{Key, Table};
+use super::table::{self, Key, Table};
 use super::{BackEnd, Call, ValueBytes, host_value, launch, machine, place};
 use crate::buffer::{Buffer, StridedBuffer};
 use crate::device::Device;
@@ -123,11 +123,11 @@ pub(super) fn run_known(fused: &Fused<'_>) -> Result<()> {
     }
     let outputs: SmallVec<[&StridedBuffer; 2]> = fused.outputs.iter().collect();
     let again = |(_, planned): &(Arc<Program>, Planned)| planned.run(&operands, &outputs);
-    if let Some(result) = TABLE.with(|table| table.with(&key, again)) {
+    if let Some(result) = table::lookup(&TABLE, &key, again) {
         return result;
     }
     if let Some(planned) = run_fused(launch, fused)?.planned {
-        TABLE.with(|table| table.keep(&key, (fused.program.clone(), planned)));
+        table::keep(&TABLE, &key, (fused.program.clone(), planned));
     }
     Ok(())
 }

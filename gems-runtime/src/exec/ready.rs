@@ -7,7 +7,7 @@
 //! Decides nothing that the planner did not decide.
 
 use super::planned::{Fresh, Planned};
-use super::table::{Key, Table};
+use super::table::{self, Key, Table};
 use crate::buffer::{Buffer, StridedBuffer};
 use crate::dtype::{DType, Scalar};
 use crate::error::Result;
@@ -142,11 +142,11 @@ thread_local! {
 
 /// Keeps a planned call for the next one of its kind.
 pub(super) fn keep(ready: Ready, key: &Key) {
-    TABLE.with(|table| table.keep(key, ready));
+    table::keep(&TABLE, key, ready);
 }
 
 fn with<R>(key: &Key, f: impl FnOnce(&Ready) -> R) -> Option<R> {
-    TABLE.with(|table| table.with(key, f))
+    table::lookup(&TABLE, key, f)
 }
 
 /// Runs a call into new buffers if one of its kind was planned before.

@@ -7,7 +7,7 @@
 use super::planned::{Fresh, Planned};
 use super::ready::span;
 use super::reduce::{self, SumCall};
-use super::table::{Key, Table};
+use super::table::{self, Key, Table};
 use super::transfer;
 use crate::buffer::{Buffer, Meta, StridedBuffer};
 use crate::dtype::Scalar;
@@ -87,7 +87,7 @@ pub(crate) fn describe_replay(
 /// Runs a function and adds its results, if it ran before on inputs of this kind; `None` if it did not, or if memory is shared in a way that
 /// the replay knows nothing of.
 pub(crate) fn replay(key: &Key, inputs: &[&StridedBuffer], results: &mut Results) -> Option<Result<()>> {
-    TABLE.with(|table| table.with(key, |replay| replay.fits(inputs).then(|| replay.run(inputs, results))))?
+    table::lookup(&TABLE, key, |replay| replay.fits(inputs).then(|| replay.run(inputs, results)))?
 }
 
 impl Replay {
@@ -118,7 +118,7 @@ impl Replay {
 
     /// Keeps the replay for the next call of its kind.
     pub(crate) fn keep(self, key: &Key) {
-        TABLE.with(|table| table.keep(key, self));
+        table::keep(&TABLE, key, self);
     }
 
     /// Whether what is written is apart from every other input, as it was in the run that was planned.

@@ -6,6 +6,7 @@
 use crate::buffer::{Buffer, Meta, StridedBuffer};
 use crate::device::Device;
 use std::cell::RefCell;
+use std::thread::LocalKey;
 
 /// Entries of a table; a power of two. A program has few kinds of calls at a time.
 const SLOTS: usize = 1024;
@@ -75,20 +76,35 @@ struct Entry<T> {
     thing: T,
 }
 
+/// Looks up in the table of this thread; a thread that is ending has none any more.
+pub(super) fn lookup<T, R>(
+    table: &'static LocalKey<Table<T>>,
+    key: &Key,
+    f: impl FnOnce(&T) -> R,
+) -> Option<R> {
+    table.try_with(|table| table.with(key, f)).ok().flatten()
+}
+
+/// Keeps a thing in the table of this thread, if it has one.
+pub(super) fn keep<T>(table: &'static LocalKey<Table<T>>, key: &Key, thing: T) {
+    // An ending thread makes no further calls of this kind.
+    let _ = table.try_with(|table| table.keep(key, thing));
+}
+
 impl<T> Table<T> {
     pub(super) const fn new() -> Table<T> {
         Table(RefCell::new(Vec::new()))
     }
 
     /// Runs `f` on the thing of a key, if there is one and the table is not in use further up this thread's stack.
-    pub(super) fn with<R>(&self, key: &Key, f: impl FnOnce(&T) -> R) -> Option<R> {
+    fn with<R>(&self, key: &Key, f: impl FnOnce(&T) -> R) -> Option<R> {
         let table = self.0.try_borrow().ok()?;
         let entry = table.get(key.slot())?.as_ref()?;
         (*entry.key == *key.words()).then(|| f(&entry.thing))
     }
 
     /// Keeps a thing for the next call of its kind.
-    pub(super) fn keep(&self, key: &Key, thing: T) {
+    fn keep(&self, key: &Key, thing: T) {
         // In use further up: a call from the destructor of somebody's memory. It is kept the next time.
         let Ok(mut table) = self.0.try_borrow_mut() else { return };
         if table.is_empty() {

@@ -23,12 +23,22 @@ pub(crate) fn allocate(device: Device, bytes: usize) -> Result<Storage> {
 /// Overwrites memory with zeros.
 pub(crate) fn zero(storage: &Storage) -> Result<()> {
     match storage.device() {
-        Device::Cpu => write_bytes(storage, 0, &vec![0; storage.bytes()]),
+        Device::Cpu => write_bytes(storage, 0, &zeros(storage.bytes())?),
         #[cfg(feature = "cuda")]
         Device::Cuda(_) => super::cuda::zero(storage),
         #[cfg(not(feature = "cuda"))]
         Device::Cuda(_) => Err(super::no_cuda()),
     }
+}
+
+/// So many zeros to copy from or into.
+fn zeros(bytes: usize) -> Result<Vec<u8>> {
+    let mut zeros = Vec::new();
+    zeros
+        .try_reserve_exact(bytes)
+        .map_err(|_| Error::new(ErrorKind::Memory, format!("cannot allocate {bytes} bytes on the host")))?;
+    zeros.resize(bytes, 0);
+    Ok(zeros)
 }
 
 /// The elements in row-major order.
@@ -94,7 +104,7 @@ pub(crate) fn copy_span(buffer: &StridedBuffer) -> Result<StridedBuffer> {
     let storage = allocate(buffer.device(), bytes.len())?;
     match buffer.device() {
         Device::Cpu => {
-            let mut copy = vec![0; bytes.len()];
+            let mut copy = zeros(bytes.len())?;
             read_bytes(buffer.storage(), bytes.start, &mut copy);
             write_bytes(&storage, 0, &copy)?;
         }
@@ -120,7 +130,7 @@ pub(crate) fn to_device(buffer: &StridedBuffer, device: Device) -> Result<Stride
     }
     let layout = Layout::contiguous(buffer.shape())?;
     let target = StridedBuffer::allocate(&Meta { dtype: buffer.dtype(), device, layout })?;
-    let mut bytes = vec![0; target.storage().bytes()];
+    let mut bytes = zeros(target.storage().bytes())?;
     if let Some(memory) = host.storage().as_host() {
         let _shared = memory.lock.read().unwrap_or_else(PoisonError::into_inner);
         let (gather, size) = (dtype::gather(host.dtype(), host.dtype()), host.dtype().size());
@@ -188,7 +198,7 @@ fn host_view(buffer: &StridedBuffer) -> Result<StridedBuffer> {
                 );
             };
             let range = span_bytes(buffer);
-            let mut bytes = vec![0; range.len()];
+            let mut bytes = zeros(range.len())?;
             super::cuda::download(buffer.storage(), range.start, &mut bytes)?;
             let storage = Storage::host_zeroed(bytes.len())?;
             write_bytes(&storage, 0, &bytes)?;
@@ -202,7 +212,7 @@ fn host_view(buffer: &StridedBuffer) -> Result<StridedBuffer> {
 /// Copies back what `host_view` brought.
 fn upload(host: &StridedBuffer, buffer: &StridedBuffer) -> Result<()> {
     let range = span_bytes(buffer);
-    let mut bytes = vec![0; range.len()];
+    let mut bytes = zeros(range.len())?;
     read_bytes(host.storage(), 0, &mut bytes);
     write_bytes(buffer.storage(), range.start, &bytes)
 }

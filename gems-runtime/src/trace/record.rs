@@ -49,17 +49,18 @@ impl Recorder {
         struct Running;
         impl Drop for Running {
             fn drop(&mut self) {
-                RUNNING.with_borrow_mut(Vec::pop);
+                let _ = RUNNING.try_with(|running| running.borrow_mut().pop());
             }
         }
-        RUNNING.with_borrow_mut(|running| running.push(self.clone()));
+        // A thread that is ending has no list any more.
+        let _ = RUNNING.try_with(|running| running.borrow_mut().push(self.clone()));
         let _running = Running;
         function()
     }
 
     /// The trace that runs on this thread.
     pub(crate) fn running() -> Option<Recorder> {
-        RUNNING.with_borrow(|running| running.last().cloned())
+        RUNNING.try_with(|running| running.borrow().last().cloned()).ok().flatten()
     }
 
     /// The graph so far.
