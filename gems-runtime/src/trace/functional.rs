@@ -33,23 +33,28 @@ impl Graph {
                     view.memory = latest.of(view.memory);
                 }
             }
-            let name = op.name();
-            for result in &mut op.results {
-                let memory = result.view.memory;
+            let mut versions = BTreeMap::new();
+            for &OpResult { view: View { memory, .. }, .. } in &op.results {
                 match self.memories[memory].origin {
                     Origin::Result(maker) if maker == step => {}
+                    // Several results may be parts of one memory; the copy is made before the op writes any of them.
                     Origin::Result(maker) if maker >= start => {
-                        result.view.memory = self.new_version(memory, latest.of(memory), &result.view);
-                        latest.0.insert(memory, result.view.memory);
+                        versions
+                            .entry(memory)
+                            .or_insert_with(|| self.new_version(memory, latest.of(memory), &op));
                     }
                     Origin::Input(_) | Origin::Result(_) => {
                         let message = format!(
                             "writes into `{}`, which the function was given; write into a copy of it to take gradients",
                             self.memories[memory].name
                         );
-                        return Err(Error::new(ErrorKind::Unsupported, message).in_op(name));
+                        return Err(Error::new(ErrorKind::Unsupported, message).in_op(op.name()));
                     }
                 }
+            }
+            latest.0.extend(versions);
+            for result in &mut op.results {
+                result.view.memory = latest.of(result.view.memory);
             }
             self.nodes.push(op);
         }
@@ -57,15 +62,15 @@ impl Graph {
         Ok(latest)
     }
 
-    /// A new memory like this one, with the content of its last version unless all of it will be written.
-    fn new_version(&mut self, memory: MemoryId, latest: MemoryId, written: &View) -> MemoryId {
+    /// A new memory like this one, with the content of its last version unless the op writes all of it.
+    fn new_version(&mut self, memory: MemoryId, latest: MemoryId, op: &Op) -> MemoryId {
         let Memory { name, meta, .. } = self.memories[memory].clone();
         let (dtype, whole) = (meta.dtype, meta.layout.clone());
         let node = self.nodes.len();
         let name = format!("{name}_{node}");
         self.memories.push(Memory { name, origin: Origin::Result(node), meta });
         let version = self.memories.len() - 1;
-        if written.layout != whole {
+        if !op.writes().any(|view| view.memory == memory && view.layout == whole) {
             let value = ArgValue::View(View { memory: latest, layout: whole.clone() });
             self.nodes.push(Op {
                 work: Work::Pointwise { op: gradient_copy::DEF, compute: dtype },

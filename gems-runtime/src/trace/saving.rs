@@ -80,10 +80,11 @@ impl<'a> Flow<'a> {
         let mut made_of: BTreeMap<MemoryId, BTreeSet<MemoryId>> = BTreeMap::new();
         let mut dear = BTreeSet::new();
         for op in &graph.nodes[..forward_end] {
+            // An op computes all of its results or none, so one that must not be computed again keeps the others.
+            if matches!(op.work, Work::Sum) || op.writes().any(|view| made_of.contains_key(&view.memory)) {
+                dear.extend(op.writes().map(|view| view.memory));
+            }
             for written in op.writes() {
-                if made_of.contains_key(&written.memory) || matches!(op.work, Work::Sum) {
-                    dear.insert(written.memory);
-                }
                 made_of.entry(written.memory).or_default().extend(op.reads().map(|view| view.memory));
             }
         }

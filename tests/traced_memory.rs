@@ -1,0 +1,84 @@
+//! Whose memory a traced function and its gradients write to and return: several results of one op, results that stay
+//! apart, views that overlap or cost nothing, and buffers and sizes of other traces.
+#![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
+
+use gems_ops::prelude::*;
+
+/// Eighths from -1 on.
+fn ramp(shape: &[usize]) -> StridedBuffer {
+    let count: usize = shape.iter().product();
+    let values = (0..count).map(|i| f64::from(u32::try_from(i).unwrap()) / 8.0 - 1.0);
+    StridedBuffer::from_vec(values.collect(), shape).unwrap()
+}
+
+fn values(buffer: &StridedBuffer) -> Vec<f64> {
+    buffer.to_vec().unwrap()
+}
+
+/// Turns the halves of a vector against each other, in the memory of a copy.
+fn turned<B: Buffer>(x: &B, angle: &B) -> Result<B> {
+    let y = mul(x, 1.0)?;
+    let [mut a, mut b] = [y.narrow(0, 0, 2)?, y.narrow(0, 2, 2)?];
+    let [before_a, before_b] = [x.narrow(0, 0, 2)?, x.narrow(0, 2, 2)?];
+    rotary_embedding::out(&before_a, &before_b, &cos(angle)?, &sin(angle)?, &mut a, &mut b)?;
+    Ok(y)
+}
+
+/// The same in memory of their own.
+fn turned_apart<B: Buffer>(x: &B, angle: &B) -> Result<[B; 2]> {
+    let [a, b] = [x.narrow(0, 0, 2)?, x.narrow(0, 2, 2)?];
+    let (a, b) = rotary_embedding(&a, &b, &cos(angle)?, &sin(angle)?)?;
+    Ok([a, b])
+}
+
+#[test]
+fn an_op_that_writes_two_parts_of_one_memory_is_differentiated() {
+    let (x, angle, dz) = (ramp(&[4]), ramp(&[2]), ramp(&[4]));
+    let halves = |buffer: &StridedBuffer| [0, 2].map(|start| buffer.narrow(0, start, 2).unwrap());
+    let [first, second] = halves(&dz);
+    let apart = vjp(|[x, angle]: [SymbolicBuffer; 2]| turned_apart(&x, &angle));
+    let (z, expected) = apart.call(&[&first, &second], [&x, &angle]).unwrap();
+    for saving in [Saving::FewestBytes, Saving::Nothing, Saving::Everything] {
+        let f = vjp(|[x, angle]: [SymbolicBuffer; 2]| turned(&x, &angle)).with_saving(saving);
+        let (got, gradients) = f.call(&[&dz], [&x, &angle]).unwrap();
+        assert_eq!([values(&z[0]), values(&z[1])].concat(), values(&got));
+        assert_eq!(expected.each_ref().map(values), gradients.each_ref().map(values));
+        let (got, saved) = f.forward([&x, &angle]).unwrap();
+        assert_eq!([values(&z[0]), values(&z[1])].concat(), values(&got));
+        let gradients = f.backward(&[&dz], &saved).unwrap();
+        assert_eq!(expected.each_ref().map(values), gradients.each_ref().map(values), "{saving:?}");
+    }
+    // An op of the library that gives its result so.
+    let (dz, x) = (ramp(&[2]), ramp(&[4]));
+    let f = vjp(|[dz, x]: [SymbolicBuffer; 2]| glu_backward(&dz, &x, 0));
+    let apart = vjp(|[dz, x]: [SymbolicBuffer; 2]| {
+        let halves = x.chunk(0, 2)?;
+        glu_backward_kernel(&dz, &halves[0], &halves[1])
+    });
+    let cotangent = ramp(&[4]);
+    let [first, second] = halves(&cotangent);
+    let (z, gradients) = f.call(&[&cotangent], [&dz, &x]).unwrap();
+    let ((a, b), expected) = apart.call(&[&first, &second], [&dz, &x]).unwrap();
+    assert_eq!([values(&a), values(&b)].concat(), values(&z));
+    assert_eq!(expected.each_ref().map(values), gradients.each_ref().map(values));
+}
+
+#[test]
+fn an_op_that_writes_a_part_and_another_memory_is_saved_as_one() {
+    fn function<B: Buffer>(x: &B) -> Result<B> {
+        let (y, mut whole) = (mul(x, 2.0)?, mul(&x.narrow(0, 0, 2)?, 3.0)?);
+        let mut part = y.narrow(0, 1, 2)?;
+        sincos::out(&tanh(&x.narrow(0, 1, 2)?)?, &mut part, &mut whole)?;
+        mul(&mul(&y, &y)?.narrow(0, 0, 2)?, &mul(&whole, &whole)?)
+    }
+    let (x, dz) = (ramp(&[4]), ramp(&[2]));
+    let f = || vjp(|[x]: [SymbolicBuffer; 1]| function(&x));
+    let (z, [expected]) = f().call(&[&dz], [&x]).unwrap();
+    assert_eq!(values(&function(&x).unwrap()), values(&z));
+    for saving in [Saving::FewestBytes, Saving::Nothing, Saving::Everything] {
+        let f = f().with_saving(saving);
+        let (got, saved) = f.forward([&x]).unwrap();
+        assert_eq!(values(&z), values(&got), "{saving:?}");
+        assert_eq!(values(&expected), values(&f.backward(&[&dz], &saved).unwrap()[0]), "{saving:?}");
+    }
+}
