@@ -82,3 +82,20 @@ fn an_op_that_writes_a_part_and_another_memory_is_saved_as_one() {
         assert_eq!(values(&expected), values(&f.backward(&[&dz], &saved).unwrap()[0]), "{saving:?}");
     }
 }
+
+#[test]
+fn equal_results_that_are_returned_stay_apart() {
+    let f = compile(|[x]: [SymbolicBuffer; 1]| {
+        let used = mul(&exp(&x)?, 2.0)?;
+        Ok([used, exp(&x)?, exp(&x)?, exp(&x)?])
+    });
+    let x = ramp(&[4]);
+    let results = f.call([&x]).unwrap();
+    for (i, a) in results.iter().enumerate() {
+        assert!(results[..i].iter().all(|b| !a.storage().is_same(b.storage())), "{i}");
+    }
+    let mut last = results[3].clone();
+    mul::inplace(&mut last, 0.0).unwrap();
+    assert_eq!(values(&exp(&x).unwrap()), values(&results[1]));
+    assert_eq!(f.graph([&x]).unwrap().ops().len(), 4, "the first is shared");
+}

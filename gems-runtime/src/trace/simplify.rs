@@ -48,11 +48,11 @@ impl Graph {
             let same = (0..node).find(|&earlier| self.repeats(earlier, node));
             if let Some(earlier) = same {
                 let memories = |node: NodeId| self.nodes[node].writes().map(|view| view.memory);
-                replaced.extend(memories(node).zip(memories(earlier)));
+                let renamed: BTreeMap<MemoryId, MemoryId> = memories(node).zip(memories(earlier)).collect();
+                // At once, since whether the next op can be replaced depends on what is returned by now.
+                self.results.iter_mut().for_each(|view| move_to(view, &renamed));
+                replaced.extend(renamed);
             }
-        }
-        for view in &mut self.results {
-            view.memory = replaced.get(&view.memory).copied().unwrap_or(view.memory);
         }
     }
 
