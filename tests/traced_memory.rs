@@ -99,3 +99,24 @@ fn equal_results_that_are_returned_stay_apart() {
     assert_eq!(values(&exp(&x).unwrap()), values(&results[1]));
     assert_eq!(f.graph([&x]).unwrap().ops().len(), 4, "the first is shared");
 }
+
+#[test]
+fn an_input_that_is_named_twice_has_its_gradient_twice() {
+    let x = ramp(&[3]);
+    let expected = values(&mul(&x, 2.0).unwrap());
+    for strided in [x.clone(), ramp(&[5]).slice(0, 0, 5, 2).unwrap()] {
+        let expected = values(&mul(&strided, 2.0).unwrap());
+        let f = grad(|[x]: [SymbolicBuffer; 1]| mul(&x, &x)).wrt([0, 0]);
+        let [a, b] = f.call([&strided]).unwrap();
+        assert_eq!((values(&a), values(&b)), (expected.clone(), expected));
+        assert!(!a.storage().is_same(b.storage()));
+    }
+    let f = grad(|[x, y]: [SymbolicBuffer; 2]| mul(&x, &mul(&x, &y)?)).wrt([0, 1, 0]);
+    let one = StridedBuffer::full(DType::F64, &[3], 1, Device::Cpu).unwrap();
+    let [a, _, b] = f.call([&x, &one]).unwrap();
+    assert_eq!((values(&a), values(&b)), (expected.clone(), expected));
+    // Nothing depends on it.
+    let f = grad(|[_, y]: [SymbolicBuffer; 2]| exp(&y)).wrt([0, 0]);
+    let [a, b] = f.call([&x, &one]).unwrap();
+    assert_eq!((values(&a), values(&b)), (vec![0.0; 3], vec![0.0; 3]));
+}

@@ -71,12 +71,16 @@ pub(super) fn differentiate(
         reverse.step(node)?;
     }
     let mut gradients: Vec<SymbolicBuffer> = Vec::new();
-    for (&position, &leaf) in wrt.iter().zip(&leaves) {
-        let gradient = match reverse.gradients.remove(&leaf).map(Gradient::total).transpose()?.flatten() {
+    for (i, (&position, leaf)) in wrt.iter().zip(&leaves).enumerate() {
+        // An input that is named twice has its gradient twice.
+        let total = match leaves[..i].iter().position(|earlier| earlier == leaf) {
+            Some(earlier) => Some(gradients[earlier].clone()),
+            None => reverse.gradients.remove(leaf).map_or(Ok(None), Gradient::total)?,
+        };
+        gradients.push(match total {
             Some(gradient) => apart(gradient, &gradients, &reverse.recorder.snapshot())?,
             None => inputs[position].filled(0.0)?,
-        };
-        gradients.push(gradient);
+        });
     }
     Ok(Differentiated { results, gradients, forward_end })
 }
