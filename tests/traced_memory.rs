@@ -15,6 +15,13 @@ fn values(buffer: &StridedBuffer) -> Vec<f64> {
     buffer.to_vec().unwrap()
 }
 
+#[track_caller]
+fn refused<T: std::fmt::Debug>(answer: Result<T>, kind: ErrorKind, because: &str) {
+    let error = answer.unwrap_err();
+    assert_eq!(error.kind(), kind, "{error}");
+    assert!(error.to_string().contains(because), "{error}");
+}
+
 /// Turns the halves of a vector against each other, in the memory of a copy.
 fn turned<B: Buffer>(x: &B, angle: &B) -> Result<B> {
     let y = mul(x, 1.0)?;
@@ -119,4 +126,45 @@ fn an_input_that_is_named_twice_has_its_gradient_twice() {
     let f = grad(|[_, y]: [SymbolicBuffer; 2]| exp(&y)).wrt([0, 0]);
     let [a, b] = f.call([&x, &one]).unwrap();
     assert_eq!((values(&a), values(&b)), (vec![0.0; 3], vec![0.0; 3]));
+}
+
+/// Both results in one memory.
+fn into_one<B: Buffer>(x: &B) -> Result<B> {
+    let y = mul(x, 1.0)?;
+    sincos::out(x, &mut y.clone(), &mut y.clone())?;
+    Ok(y)
+}
+
+/// Both results in one memory of which only a part is read, and that as it was written.
+fn into_one_unreturned<B: Buffer>(x: &B) -> Result<B> {
+    add(&into_one(x)?, 1.0)
+}
+
+/// Results that share an element.
+fn into_neighbors<B: Buffer>(x: &B) -> Result<B> {
+    let y = mul(x, 1.0)?;
+    sincos::out(&x.narrow(0, 0, 2)?, &mut y.narrow(0, 0, 2)?, &mut y.narrow(0, 1, 2)?)?;
+    Ok(y)
+}
+
+#[test]
+fn two_results_of_one_op_in_the_same_place_are_refused_as_by_real_calls() {
+    const BECAUSE: &str = "sincos: outputs `sine` and `cosine` share memory; give separate outputs";
+    let x = ramp(&[4]);
+    type Function<B> = fn(&B) -> Result<B>;
+    let both: [(Function<StridedBuffer>, Function<SymbolicBuffer>); 3] =
+        [(into_one, into_one), (into_one_unreturned, into_one_unreturned), (into_neighbors, into_neighbors)];
+    for (eager, traced) in both {
+        refused(eager(&x), ErrorKind::Overlap, BECAUSE);
+        refused(compile(|[x]: [SymbolicBuffer; 1]| traced(&x)).call([&x]), ErrorKind::Overlap, BECAUSE);
+    }
+    let f = compile(|[x, mut a, mut b]: [SymbolicBuffer; 3]| sincos::out(&x, &mut a, &mut b));
+    let pair = ramp(&[8]);
+    let at = |start| pair.narrow(0, start, 4).unwrap();
+    f.call([&x, &at(0), &at(4)]).unwrap();
+    for start in [0, 2] {
+        refused(f.call([&x, &at(0), &at(start)]), ErrorKind::Overlap, BECAUSE);
+    }
+    f.call([&x, &at(4), &at(0)]).unwrap();
+    assert_eq!(values(&at(0)), values(&cos(&x).unwrap()));
 }

@@ -15,7 +15,7 @@ use crate::op::Operand;
 use crate::plan::{self, KernelSpec, Program, ReduceSpec};
 use crate::trace::file::KernelImage;
 use crate::trace::fuse::{Kernel, KernelBody, KernelInput};
-use crate::trace::graph::{ArgValue, Graph, MemoryId, Op, Origin, View, Work};
+use crate::trace::graph::{ArgValue, Graph, MemoryId, Op, OpResult, Origin, View, Work};
 use crate::trace::{Dim, Values};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -211,7 +211,8 @@ impl Operands {
                 format!("outputs of one kernel have shapes {:?} and {:?}", outputs[0].shape(), other.shape());
             return Err(Error::new(ErrorKind::Shape, message));
         }
-        let refused = outputs.iter().any(|output| layout::has_internal_overlap(&output.meta().layout));
+        let refused = outputs.iter().any(|output| layout::has_internal_overlap(&output.meta().layout))
+            || results_meet(kernel, memories)?;
         let mut operands =
             Operands { buffers, numbers, outputs, disjoint: true, copied: SmallVec::new(), refused };
         for (i, input) in operands.buffers.iter_mut().enumerate() {
@@ -327,6 +328,28 @@ pub(super) fn source(kernel: &Kernel, memories: &mut Memories<'_>) -> Result<Sou
     }
 }
 
+/// Whether two results of one op share memory.
+fn results_meet(kernel: &Kernel, memories: &mut Memories<'_>) -> Result<bool> {
+    let graph = memories.graph;
+    for &node in &kernel.ops {
+        let results = &graph.nodes[node].results;
+        for (i, OpResult { view: a, .. }) in results.iter().enumerate() {
+            for OpResult { view: b, .. } in &results[..i] {
+                let may_share =
+                    a.memory == b.memory || (graph.is_input(a.memory) && graph.is_input(b.memory));
+                if may_share && overlap(&memories.view(a)?, &memories.view(b)?) {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+    Ok(false)
+}
+
+fn overlap(a: &StridedBuffer, b: &StridedBuffer) -> bool {
+    a.device() == b.device() && layout::overlap(region(a), region(b)) != Overlap::None
+}
+
 fn region(buffer: &StridedBuffer) -> Region<'_> {
     Region { address: buffer.address(), element_size: buffer.dtype().size(), layout: &buffer.meta().layout }
 }
@@ -336,12 +359,9 @@ fn region(buffer: &StridedBuffer) -> Region<'_> {
 pub(super) fn inputs_are_entangled(graph: &Graph, inputs: &[&StridedBuffer]) -> bool {
     let is_written =
         |&input: &usize| graph.nodes.iter().flat_map(Op::writes).any(|view| view.memory == input);
-    let overlap = |(a, b): (&StridedBuffer, &StridedBuffer)| {
-        a.device() == b.device() && layout::overlap(region(a), region(b)) != Overlap::None
-    };
     (0..inputs.len()).filter(is_written).any(|written| {
         let others = (0..inputs.len()).filter(|&other| other != written);
-        others.into_iter().any(|other| overlap((inputs[written], inputs[other])))
+        others.into_iter().any(|other| overlap(inputs[written], inputs[other]))
     })
 }
 
