@@ -3,6 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
 use gems_ops::prelude::*;
+use gems_runtime::layout::Layout;
+use gems_runtime::trace::{Policy, Scope};
+use std::cell::RefCell;
 
 /// Eighths from -1 on.
 fn ramp(shape: &[usize]) -> StridedBuffer {
@@ -167,4 +170,69 @@ fn two_results_of_one_op_in_the_same_place_are_refused_as_by_real_calls() {
     }
     f.call([&x, &at(4), &at(0)]).unwrap();
     assert_eq!(values(&at(0)), values(&cos(&x).unwrap()));
+}
+
+#[test]
+fn buffers_of_another_trace_are_refused_wherever_they_are_used() {
+    let stash: RefCell<Option<SymbolicBuffer>> = RefCell::new(None);
+    let with_other =
+        |x: &StridedBuffer, use_it: fn(&SymbolicBuffer, &mut SymbolicBuffer) -> Result<SymbolicBuffer>| {
+            stash.take();
+            let f = |[x]: [SymbolicBuffer; 1]| match stash.borrow_mut().as_mut() {
+                Some(other) => use_it(&x, other),
+                None => Err(Error::new(ErrorKind::Value, "nothing there")),
+            };
+            let keep = compile(|[x]: [SymbolicBuffer; 1]| {
+                let y = (0..5).try_fold(neg(&x)?, |y, _| neg(&exp(&y)?))?;
+                *stash.borrow_mut() = Some(y.clone());
+                Ok(y)
+            });
+            keep.call([x]).unwrap();
+            let traced = compile(f).call([x]).map(|_| ());
+            let differentiated = grad(f).call([x]).map(|_| ());
+            [traced, differentiated]
+        };
+    let (one, four) = (ramp(&[1]), ramp(&[4]));
+    for answer in [&one, &four].into_iter().flat_map(|x| with_other(x, |_, other| Ok(other.clone()))) {
+        refused(answer, ErrorKind::Value, "does not come from the inputs");
+    }
+    for answer in with_other(&one, |x, other| exp::out(x, other).map(|()| x.clone())) {
+        refused(answer, ErrorKind::Value, "exp: output `out` (f64[1]) does not belong to this trace");
+    }
+    for answer in with_other(&one, |x, other| add(x, &*other)) {
+        refused(answer, ErrorKind::Value, "add: `other` (f64[1]) does not belong to this trace");
+    }
+    let inner = vjp(|[x, y]: [SymbolicBuffer; 2]| mul(&x, &y));
+    let stash: RefCell<Option<SymbolicBuffer>> = RefCell::new(None);
+    let f = compile(|[x]: [SymbolicBuffer; 1]| {
+        let other = stash.borrow_mut().get_or_insert_with(|| x.clone()).clone();
+        inner.traced(&[&x], [&x, &other])
+    });
+    f.call([&ramp(&[4])]).unwrap();
+    refused(f.call([&ramp(&[4, 4])]), ErrorKind::Value, "");
+}
+
+#[test]
+fn a_view_that_leaves_its_memory_is_no_view_of_a_trace() {
+    let f = compile(|[x]: [SymbolicBuffer; 1]| {
+        neg(&x.with_layout(Layout::from(&Layout::new(&[100], &[1], 0)?))?)
+    });
+    refused(f.call([&ramp(&[4])]), ErrorKind::Shape, "leaves its memory");
+}
+
+#[test]
+fn sizes_of_another_scope_are_no_sizes_of_a_trace() {
+    let scope = Scope::new(Policy::Guard);
+    let rows = scope.symbol("rows", 3);
+    let (one, x) = (ramp(&[1]), ramp(&[5]));
+    let viewed = compile(|[x, y]: [SymbolicBuffer; 2]| {
+        Ok([neg(&x.broadcast_to_dims(std::slice::from_ref(&rows))?)?, exp(&y)?])
+    });
+    refused(viewed.call([&one, &x]), ErrorKind::Value, "the size rows is not of this trace");
+    let given = compile(|[x]: [SymbolicBuffer; 1]| {
+        let mut out = SymbolicBuffer::symbolic(DType::F64, std::slice::from_ref(&rows), Device::Cpu)?;
+        neg::out(&x.narrow(0, 1, 3)?, &mut out)?;
+        Ok(out)
+    });
+    refused(given.call([&x]), ErrorKind::Value, "neg: the size rows is not of this trace");
 }

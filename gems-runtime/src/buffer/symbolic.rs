@@ -319,6 +319,9 @@ impl Buffer for SymbolicBuffer {
     }
 
     fn with_layout(&self, layout: Layout<Dim>) -> Result<Self> {
+        if let Some(Traced { recorder, memory }) = &self.traced {
+            recorder.check_view(*memory, &layout)?;
+        }
         let meta = Meta { dtype: self.meta.dtype, device: self.meta.device, layout };
         let view = SymbolicBuffer::in_memory(meta, self.memory.clone());
         Ok(SymbolicBuffer { traced: self.traced.clone(), ..view })
@@ -382,7 +385,8 @@ impl Buffer for SymbolicBuffer {
 
     fn sum_like(&self, like: &Self) -> Result<Self> {
         let sums = plan::infer_sum(&self.meta, &like.meta)?;
-        let traced = self.traced.as_ref().map(|traced| traced.recorder.sum(&self.meta, traced.memory, &sums));
+        let record = |traced: &Traced| traced.recorder.sum(&self.meta, traced.memory, &sums);
+        let traced = self.traced.as_ref().map(record).transpose()?;
         Ok(SymbolicBuffer { traced, ..SymbolicBuffer::fresh(sums) })
     }
 }
@@ -412,9 +416,7 @@ fn record(
         None => Recorder::running(),
     };
     let Some(recorder) = recorder else { return Ok(vec![None; inference.outputs.len()]) };
-    let into: SmallVec<[Option<usize>; 2]> =
-        into.iter().map(|traced| traced.map(|traced| traced.memory)).collect();
-    let traced = recorder.record(op, &operands, inference, &into)?;
+    let traced = recorder.record(op, &operands, inference, into)?;
     Ok(traced.into_iter().map(Some).collect())
 }
 

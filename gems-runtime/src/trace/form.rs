@@ -48,7 +48,7 @@ pub(super) fn record<R: Returned>(
     function: impl FnOnce(Vec<SymbolicBuffer>) -> Result<R>,
 ) -> Result<Graph> {
     let scope = Scope::new(Policy::Guard);
-    let recorder = Recorder::default();
+    let recorder = Recorder::new(&scope);
     let mut traced = Vec::new();
     for (index, input) in inputs.iter().enumerate() {
         let meta = input.meta();
@@ -59,8 +59,8 @@ pub(super) fn record<R: Returned>(
         traced.push(symbolic.into_input(&recorder, index, &name));
     }
     let returned = recorder.run(|| function(traced))?;
-    let result = |buffer: &SymbolicBuffer| match buffer.traced() {
-        Some(traced) => Ok(View { memory: traced.memory, layout: buffer.meta().layout.clone() }),
+    let result = |buffer: &SymbolicBuffer| match recorder.memory(buffer) {
+        Some(memory) => Ok(View { memory, layout: buffer.meta().layout.clone() }),
         None => {
             let message = format!("the returned {buffer} does not come from the inputs, so it has no value");
             Err(Error::new(ErrorKind::Value, message))

@@ -1,22 +1,26 @@
 //! Recording of ops while a function runs on symbolic buffers.
 
-use crate::buffer::Meta;
+use crate::buffer::{Meta, SymbolicBuffer};
 use crate::dtype::Scalar;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
 use crate::op::OpDef;
 use crate::plan::{Inference, Source};
-use crate::trace::Dim;
 use crate::trace::functional::Latest;
 use crate::trace::graph::{
     ArgValue, Graph, Memory, MemoryId, NodeId, Op, OpArg, OpResult, Origin, View, Work,
 };
+use crate::trace::{Dim, Scope, verify};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Shared handle of the graph of a running trace.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Recorder(Arc<Mutex<Graph>>);
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder {
+    graph: Arc<Mutex<Graph>>,
+    /// That of all open sizes in the graph.
+    scope: Scope,
+}
 
 thread_local! {
     /// The traces that run on this thread, each within the one before it.
@@ -40,8 +44,13 @@ pub(crate) enum Recorded<'a> {
 }
 
 impl Recorder {
+    /// A trace of nothing so far, with sizes of this scope.
+    pub(super) fn new(scope: &Scope) -> Recorder {
+        Recorder { graph: Arc::default(), scope: scope.clone() }
+    }
+
     fn graph(&self) -> MutexGuard<'_, Graph> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.graph.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs a function whose calls of numbers alone belong to this trace; other calls have operands that say so.
@@ -81,6 +90,40 @@ impl Recorder {
         self.graph().memories[memory].meta.layout == *layout
     }
 
+    /// The memory of a buffer; none if it does not belong to this trace.
+    pub(super) fn memory(&self, buffer: &SymbolicBuffer) -> Option<MemoryId> {
+        buffer.traced().filter(|traced| self.is_same(&traced.recorder)).map(|traced| traced.memory)
+    }
+
+    /// Checks that a view can be taken of a memory.
+    ///
+    /// # Errors
+    /// `Shape` if it leaves the memory; `Value` if it has sizes of another trace.
+    pub(crate) fn check_view(&self, memory: MemoryId, layout: &Layout<Dim>) -> Result<()> {
+        self.check_sizes(layout)?;
+        let whole = self.graph().memories[memory].meta.layout.clone();
+        if verify::contains(&whole.seen(), &layout.seen()) {
+            return Ok(());
+        }
+        let message = format!("a view {layout:?} leaves its memory {whole:?}; take it from a larger buffer");
+        Err(Error::new(ErrorKind::Shape, message))
+    }
+
+    /// Sizes of another scope have no value when the graph runs.
+    fn check_sizes(&self, layout: &Layout<Dim>) -> Result<()> {
+        let dims = layout.shape().iter().chain(layout.strides()).chain(layout.start().terms());
+        match dims.clone().find(|dim| dim.scope().is_some_and(|scope| !scope.is_same(&self.scope))) {
+            None => Ok(()),
+            Some(other) => {
+                let message = format!(
+                    "the size {} is not of this trace; take sizes from its buffers, as `x.dims()` gives them",
+                    other.text_as_asked()
+                );
+                Err(Error::new(ErrorKind::Value, message))
+            }
+        }
+    }
+
     /// The memory of an input.
     pub(crate) fn input(&self, index: usize, name: &str, meta: &Meta<Dim>) -> Traced {
         let memory = Memory { name: name.to_owned(), origin: Origin::Input(index), meta: meta.clone() };
@@ -90,13 +133,13 @@ impl Recorder {
     /// Records a call; `into` are the memories of given outputs, `None` where a result gets new memory.
     ///
     /// # Errors
-    /// An operand that does not belong to this trace, so that it has no value when the graph runs.
+    /// An operand or an output that does not belong to this trace, so that it has no value when the graph runs.
     pub(crate) fn record(
         &self,
         op: &'static OpDef,
         operands: &[Recorded<'_>],
         inference: &Inference<Dim>,
-        into: &[Option<MemoryId>],
+        into: &[Option<&Traced>],
     ) -> Result<Vec<Traced>> {
         let mut args = smallvec::SmallVec::new();
         for ((operand, input), param) in operands.iter().zip(&inference.inputs).zip(op.params) {
@@ -119,12 +162,23 @@ impl Recorder {
             };
             args.push(OpArg { value, chain: input.chain() });
         }
+        let given = |position: usize| into.get(position).copied().flatten();
+        for (position, (def, meta)) in op.outputs.iter().zip(&inference.outputs).enumerate() {
+            self.check_sizes(&meta.layout).map_err(|error| error.in_op(op.name))?;
+            if given(position).is_some_and(|traced| !self.is_same(&traced.recorder)) {
+                let message = format!(
+                    "output `{}` ({meta}) does not belong to this trace; make it from the inputs",
+                    def.name
+                );
+                return Err(Error::new(ErrorKind::Value, message).in_op(op.name));
+            }
+        }
         let mut graph = self.graph();
         let node = graph.nodes.len();
         let mut traced = Vec::new();
         let mut results = smallvec::SmallVec::new();
         for (position, (def, meta)) in op.outputs.iter().zip(&inference.outputs).enumerate() {
-            let memory = into.get(position).copied().flatten().unwrap_or_else(|| {
+            let memory = given(position).map(|traced| traced.memory).unwrap_or_else(|| {
                 let name = if op.outputs.len() == 1 {
                     format!("{}_{node}", op.name)
                 } else {
@@ -144,7 +198,11 @@ impl Recorder {
     }
 
     /// Records the sums of a traced buffer over the axes along which `sums` is broadcast to it.
-    pub(crate) fn sum(&self, from: &Meta<Dim>, memory: MemoryId, sums: &Meta<Dim>) -> Traced {
+    ///
+    /// # Errors
+    /// `Value` if the sums have sizes of another trace.
+    pub(crate) fn sum(&self, from: &Meta<Dim>, memory: MemoryId, sums: &Meta<Dim>) -> Result<Traced> {
+        self.check_sizes(&sums.layout)?;
         let mut graph = self.graph();
         let node = graph.nodes.len();
         let name = format!("sum_{node}");
@@ -158,11 +216,11 @@ impl Recorder {
             chain: [sums.dtype; 3],
         }];
         graph.nodes.push(Op { work: Work::Sum, args, results });
-        Traced { recorder: self.clone(), memory: result }
+        Ok(Traced { recorder: self.clone(), memory: result })
     }
 
     fn is_same(&self, other: &Recorder) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.graph, &other.graph)
     }
 }
 

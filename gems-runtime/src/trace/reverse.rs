@@ -6,7 +6,7 @@
 
 use super::dim::Dim;
 use super::functional::Latest;
-use super::graph::{ArgValue, Graph, MemoryId, NodeId, Op, Origin, View, Work};
+use super::graph::{ArgValue, Graph, MemoryId, NodeId, Op, View, Work};
 use super::record::{Recorder, Traced};
 use super::transpose::{self, Gradient};
 use crate::buffer::{Buffer, Meta, SymbolicBuffer, Views};
@@ -45,7 +45,7 @@ pub(super) fn differentiate(
     let mut given = inputs.to_vec();
     for &position in wrt {
         let input = inputs.get(position).ok_or_else(|| no_such_input(position, inputs.len()))?;
-        given[position] = leaf(input, position, &inputs[..position])?;
+        given[position] = leaf(recorder, input, position, &inputs[..position])?;
     }
     let start = recorder.snapshot().nodes.len();
     let returned = function(given.clone())?;
@@ -57,14 +57,15 @@ pub(super) fn differentiate(
         .collect::<Result<_>>()?;
     let graph = recorder.snapshot();
     let forward_end = graph.nodes.len();
-    let leaves = wrt.iter().map(|&position| memory(&given[position])).collect::<Result<Vec<_>>>()?;
+    let leaves =
+        wrt.iter().map(|&position| memory(recorder, &given[position])).collect::<Result<Vec<_>>>()?;
     let mut reverse =
         Reverse { recorder, active: active(&graph, start, &leaves), graph, gradients: BTreeMap::new() };
     let cotangents = seed(&results)?;
     check_seed(&results, &cotangents)?;
     for (result, cotangent) in results.iter().zip(&cotangents).filter(|(result, _)| is_differentiable(result))
     {
-        let view = View { memory: memory(result)?, layout: result.meta().layout.clone() };
+        let view = View { memory: memory(recorder, result)?, layout: result.meta().layout.clone() };
         reverse.add(&view, cotangent.clone())?;
     }
     for node in (start..forward_end).rev() {
@@ -78,7 +79,7 @@ pub(super) fn differentiate(
             None => reverse.gradients.remove(leaf).map_or(Ok(None), Gradient::total)?,
         };
         gradients.push(match total {
-            Some(gradient) => apart(gradient, &gradients, &reverse.recorder.snapshot())?,
+            Some(gradient) => apart(recorder, gradient, &gradients)?,
             None => inputs[position].filled(0.0)?,
         });
     }
@@ -86,7 +87,12 @@ pub(super) fn differentiate(
 }
 
 /// An input as a memory of its own in which every element has one place: itself, or a copy.
-fn leaf(input: &SymbolicBuffer, position: usize, earlier: &[SymbolicBuffer]) -> Result<SymbolicBuffer> {
+fn leaf(
+    recorder: &Recorder,
+    input: &SymbolicBuffer,
+    position: usize,
+    earlier: &[SymbolicBuffer],
+) -> Result<SymbolicBuffer> {
     if !is_differentiable(input) {
         let message = format!(
             "input {position} is {}, which has no gradient; name the inputs to differentiate by with `wrt`",
@@ -94,12 +100,11 @@ fn leaf(input: &SymbolicBuffer, position: usize, earlier: &[SymbolicBuffer]) -> 
         );
         return Err(Error::new(ErrorKind::DType, message));
     }
-    let traced = input.traced().ok_or_else(untraced)?;
+    let own = memory(recorder, input)?;
     let layout = &input.meta().layout;
     let forward = !layout.strides().iter().any(crate::layout::Stride::is_negative);
-    let whole = traced.recorder.is_whole(traced.memory, layout) && forward && layout.seen().is_dense();
-    let alone =
-        !earlier.iter().any(|other| other.traced().is_some_and(|other| other.memory == traced.memory));
+    let whole = recorder.is_whole(own, layout) && forward && layout.seen().is_dense();
+    let alone = !earlier.iter().any(|other| recorder.memory(other) == Some(own));
     if whole && alone { Ok(input.clone()) } else { transpose::copy(input) }
 }
 
@@ -110,21 +115,21 @@ fn renamed(
     result: SymbolicBuffer,
     latest: &Latest,
 ) -> Result<SymbolicBuffer> {
-    let Some(traced) = result.traced() else {
+    let Some(memory) = recorder.memory(&result) else {
         let message =
             format!("result {position} ({result}) does not come from the inputs, so it has no value");
         return Err(Error::new(ErrorKind::Value, message));
     };
-    let memory = latest.of(traced.memory);
+    let memory = latest.of(memory);
     let meta = result.meta().clone();
     Ok(SymbolicBuffer::recorded(meta, Traced { recorder: recorder.clone(), memory }))
 }
 
 /// A gradient in memory that is no input's and no other gradient's.
-fn apart(gradient: SymbolicBuffer, others: &[SymbolicBuffer], graph: &Graph) -> Result<SymbolicBuffer> {
-    let own = memory(&gradient)?;
-    let given = matches!(graph.memories[own].origin, Origin::Input(_));
-    let shared = others.iter().any(|other| other.traced().is_some_and(|other| other.memory == own));
+fn apart(recorder: &Recorder, gradient: SymbolicBuffer, others: &[SymbolicBuffer]) -> Result<SymbolicBuffer> {
+    let own = memory(recorder, &gradient)?;
+    let given = recorder.snapshot().is_input(own);
+    let shared = others.iter().any(|other| recorder.memory(other) == Some(own));
     if given || shared { transpose::copy(&gradient) } else { Ok(gradient) }
 }
 
@@ -173,8 +178,8 @@ fn is_differentiable(buffer: &SymbolicBuffer) -> bool {
     buffer.dtype().category() >= Category::Float
 }
 
-fn memory(buffer: &SymbolicBuffer) -> Result<MemoryId> {
-    buffer.traced().map(|traced| traced.memory).ok_or_else(untraced)
+fn memory(recorder: &Recorder, buffer: &SymbolicBuffer) -> Result<MemoryId> {
+    recorder.memory(buffer).ok_or_else(untraced)
 }
 
 pub(super) fn untraced() -> Error {
