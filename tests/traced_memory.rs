@@ -173,6 +173,37 @@ fn two_results_of_one_op_in_the_same_place_are_refused_as_by_real_calls() {
 }
 
 #[test]
+fn windows_that_overlap_at_other_sizes_only_have_gradients_there() {
+    let windows = || vjp(|[x]: [SymbolicBuffer; 1]| x.unfold(0, 16, 3)?.slice(1, 0, isize::MAX, 5));
+    let known = windows();
+    for (length, shape) in [(30, [5, 4]), (45, [10, 4]), (33, [6, 4]), (60, [15, 4])] {
+        let (x, dz) = (ramp(&[length]), ramp(&shape));
+        let fresh = windows().gradients(&[&dz], [&x]).unwrap();
+        let reused = known.gradients(&[&dz], [&x]).unwrap();
+        assert_eq!(values(&fresh[0]), values(&reused[0]), "{length}");
+    }
+}
+
+#[test]
+fn gradients_of_parts_need_no_sizes() {
+    // Every form that the first call traces serves the second, which has other sizes.
+    fn check(function: impl Fn(&SymbolicBuffer) -> Result<SymbolicBuffer>, of: [[usize; 3]; 2]) {
+        let f = grad(|[x]: [SymbolicBuffer; 1]| function(&x));
+        for shape in of {
+            f.call([&ramp(&shape)]).unwrap();
+        }
+        assert_eq!(f.stats().traces, 1);
+    }
+    let sizes = [[4, 7, 9], [5, 11, 13]];
+    check(|x| x.slice(1, 1, isize::MAX, 1), sizes);
+    check(|x| x.narrow(2, 1, 3), sizes);
+    check(|x| x.slice(2, 0, isize::MAX, 2), sizes);
+    check(|x| x.slice(1, 0, isize::MAX, 3)?.flip(&[1]), sizes);
+    check(|x| x.select(1, 2)?.t(), sizes);
+    check(|x| x.diagonal(0, 1, 2)?.t(), sizes);
+}
+
+#[test]
 fn buffers_of_another_trace_are_refused_wherever_they_are_used() {
     let stash: RefCell<Option<SymbolicBuffer>> = RefCell::new(None);
     let with_other =

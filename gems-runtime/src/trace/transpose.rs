@@ -157,6 +157,40 @@ fn as_whole(
     gradient.with_layout(layout).map(Some)
 }
 
+/// Whether no two indices of a view show one element, at all sizes that satisfy the guards. Where some do at the sizes
+/// seen nothing is asked: cutting the view is right for any sizes.
+fn shows_each_once(view: &Layout<Dim>) -> bool {
+    const PLACE: Place = Place::new("comparing the steps of a view");
+    if layout::has_internal_overlap(&view.seen()) {
+        return false;
+    }
+    let axes = view.shape().iter().zip(view.strides()).filter(|(size, _)| !size.is(1));
+    let mut axes: SmallVec<[(&Dim, Dim); 6]> =
+        axes.map(|(size, stride)| (size, stride.magnitude())).collect();
+    axes.sort_by_key(|(_, stride)| Dim::seen(stride));
+    // Behind all elements that the axes so far reach.
+    let mut end = Dim::from(1usize);
+    for (axis, (size, stride)) in axes.iter().enumerate() {
+        if !end.at_most(stride, PLACE) {
+            // They interleave, which holds for these numbers.
+            let all = view.shape().iter().chain(view.strides());
+            all.for_each(|dim| {
+                dim.equals(&Dim::from(dim.seen()), PLACE);
+            });
+            return true;
+        }
+        let Some((_, outer)) = axes.get(axis + 1) else { break };
+        let whole = size.times(stride);
+        let steps_over_whole = Dim::seen(&whole) <= Dim::seen(outer);
+        end = if steps_over_whole {
+            whole
+        } else {
+            size.minus(&1usize.into(), PLACE).times(stride).plus(&end, PLACE)
+        };
+    }
+    true
+}
+
 /// Writes a gradient to the places of a view, or adds it there; piece by piece where elements are shown several times.
 fn scatter(
     target: &SymbolicBuffer,
@@ -165,7 +199,7 @@ fn scatter(
     first: bool,
     pieces: &mut usize,
 ) -> Result<()> {
-    if !layout::has_internal_overlap(&view.seen()) {
+    if shows_each_once(view) {
         *pieces += 1;
         if *pieces > MOST_PIECES {
             let message = format!(
