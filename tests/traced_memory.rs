@@ -267,3 +267,18 @@ fn sizes_of_another_scope_are_no_sizes_of_a_trace() {
     });
     refused(given.call([&x]), ErrorKind::Value, "neg: the size rows is not of this trace");
 }
+
+#[test]
+fn strides_as_large_as_numbers_get_are_traced() {
+    let x = ramp(&[4]);
+    let far = x.slice(0, 0, isize::MAX, usize::MAX).unwrap();
+    let view = |stride: isize| x.as_strided(&[1, 2], &[stride, 1], 0).unwrap();
+    for x in [far, view(isize::MAX), view(isize::MIN), view(isize::MIN + 1), view(isize::MAX - 1)] {
+        let f = compile(|[x]: [SymbolicBuffer; 1]| Ok([neg(&x)?, add(&x.flip(&[0])?, 1.0)?]));
+        let got = f.call([&x]).unwrap();
+        assert_eq!(values(&neg(&x).unwrap()), values(&got[0]), "{x:?}");
+        assert_eq!(values(&add(&x, 1.0).unwrap()), values(&got[1]), "{x:?}");
+        let [dx] = grad(|[x]: [SymbolicBuffer; 1]| mul(&x, &x)).call([&x]).unwrap();
+        assert_eq!(values(&mul(&x, 2.0).unwrap()), values(&dx), "{x:?}");
+    }
+}

@@ -259,7 +259,12 @@ fn strides_by_sizes(layout: &Layout, shape: &[Dim], name: &str, scope: &Scope) -
             (_, Some(&inner)) => shape[inner].step_over(&strides[inner].magnitude()),
             (large, None) => scope.symbol(&format!("{name}.strides[{axis}]"), large),
         };
-        strides[axis] = if layout.strides()[axis] < 0 { stride.negated() } else { stride };
+        strides[axis] = match layout.strides()[axis] {
+            // It has no opposite.
+            isize::MIN => Dim::from(isize::MIN),
+            step if step < 0 => stride.negated(),
+            _ => stride,
+        };
     }
     strides
 }

@@ -53,11 +53,9 @@ impl Scope {
     }
 
     /// An open size of at least 2, which is `seen` in the run that is traced; 0 and 1 are not open but numbers, because
-    /// they change how sizes broadcast.
+    /// they change how sizes broadcast. So is `isize::MAX`, which stands for "to the end".
     #[must_use]
     pub fn symbol(&self, name: &str, seen: usize) -> Dim {
-        let seen = isize::try_from(seen).unwrap_or(isize::MAX);
-        // No array of bytes has isize::MAX elements, so that number can stand for "to the end".
         self.open(name, seen, Range { low: 2, high: isize::MAX - 1 })
     }
 
@@ -73,11 +71,13 @@ impl Scope {
         }
         let number = |size: usize| isize::try_from(size).unwrap_or(isize::MAX).min(isize::MAX - 1);
         let range = Range { low: number(*bounds.start()).max(2), high: number(*bounds.end()) };
-        Ok(self.open(name, number(seen), range))
+        Ok(self.open(name, seen, range))
     }
 
-    fn open(&self, name: &str, seen: isize, range: Range) -> Dim {
-        if seen < 2 {
+    /// A symbol, or a number where no symbol has that size.
+    fn open(&self, name: &str, seen: usize, range: Range) -> Dim {
+        let seen = isize::try_from(seen).unwrap_or(isize::MAX);
+        if seen < range.low || range.high < seen {
             return Dim::from(seen);
         }
         let term = self.state().given(name.to_owned(), seen, range);
