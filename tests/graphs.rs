@@ -143,6 +143,51 @@ fn lines_that_are_wrong_are_named() {
     );
 }
 
+/// A graph with these lines of sizes in front and these guards behind.
+fn read(sizes: impl Iterator<Item = String>, guards: impl Iterator<Item = String>) -> Result<Graph> {
+    let sizes: String = sizes.map(|line| format!("size {line}\n")).collect();
+    let guards: String = guards.map(|line| format!("guard {line}, from x\n")).collect();
+    let ops = "input x: f32[a0]\ny: f32[a0] = tanh(x) in f32\nreturn y\n";
+    Graph::parse(&format!("{sizes}{ops}{guards}"), REGISTRY.iter())
+}
+
+#[test]
+fn guards_of_a_text_are_read_whatever_they_relate() {
+    let one = |guard: &str| {
+        read(["a0 = 4", "a1 = 4"].map(String::from).into_iter(), [guard.to_owned()].into_iter())
+    };
+    for guard in ["a0 == a0", "a0 <= a0*a0", "a0*a1 == 4*a0", "4 == a1", "a0 != 3*a1"] {
+        one(guard).unwrap();
+    }
+    for guard in ["a0 == a0*a0", "a0 < a0", "a0 == 5", "a0 != a1"] {
+        let error = one(guard).unwrap_err();
+        assert!(error.to_string().contains("the sizes of this text are"), "{error}");
+    }
+}
+
+#[test]
+fn long_chains_of_sizes_and_guards_are_read() {
+    const LONG: usize = 3000;
+    let given = || (0..LONG).map(|i| format!("a{i} = 4"));
+    let equal = |i: usize| format!("a{i} == a{}", i - 1);
+    let last = |name: &str| std::iter::once(format!("{name}{} <= a0", LONG - 1));
+    read(given(), (1..LONG).map(equal).chain(last("a"))).unwrap();
+    read(given(), (1..LONG).rev().map(equal).chain(last("a"))).unwrap();
+    // Each one is the square of the one before: as a product of the first, it would double line by line.
+    let ones = || std::iter::once("a0 = 4".to_owned()).chain((1..LONG).map(|i| format!("s{i} = a0 - 3")));
+    let square = |i: usize| format!("s{i} == s{}*s{}", i - 1, i - 1);
+    read(ones(), (2..LONG).map(square).chain(last("s"))).unwrap();
+    read(ones(), (2..LONG).rev().map(square).chain(last("s"))).unwrap();
+    let name = |i: usize| if i == 0 { "a0".to_owned() } else { format!("s{i}") };
+    let sum = |i: usize| if i == 0 { "a0 = 4".to_owned() } else { format!("s{i} = {} + 1", name(i - 1)) };
+    read((0..LONG).map(sum), [format!("9 <= {}", name(LONG - 1))].into_iter()).unwrap();
+    // Texts spell out what a size is computed from, but not without end.
+    let wrong = format!("input z: f32[{}]\nw: f32[a0] = tanh(z) in f32\nreturn w\n", name(LONG - 1));
+    let sizes: String = (0..LONG).map(|i| format!("size {}\n", sum(i))).collect();
+    let error = Graph::parse(&format!("{sizes}{wrong}"), REGISTRY.iter()).unwrap_err().to_string();
+    assert!(error.contains("does not broadcast") && error.len() < 1000, "{error}");
+}
+
 #[test]
 fn no_text_is_a_panic() {
     let text = graph(|x, row| Ok(vec![add(&tanh(&x.t()?)?.t()?, &mul(row, 2.5)?)?])).to_string();

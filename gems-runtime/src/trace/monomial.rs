@@ -47,6 +47,17 @@ impl Monomial {
         Monomial { coefficient, symbols }
     }
 
+    /// With some symbols replaced by terms.
+    pub(super) fn replaced<'a>(&self, by: impl Fn(SymbolId) -> Option<&'a Monomial>) -> Monomial {
+        if !self.symbols.iter().any(|&symbol| by(symbol).is_some()) {
+            return self.clone();
+        }
+        self.symbols.iter().fold(Monomial::number(self.coefficient), |product, &symbol| match by(symbol) {
+            Some(term) => product.times(term),
+            None => product.times(&Monomial::symbol(symbol)),
+        })
+    }
+
     pub(super) fn negated(&self) -> Monomial {
         Monomial { coefficient: self.coefficient.saturating_neg(), symbols: self.symbols.clone() }
     }

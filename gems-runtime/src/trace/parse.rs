@@ -168,6 +168,10 @@ impl Reader<'_> {
         line.expect(",")?;
         line.expect("from ")?;
         let why = why(line.take_all());
+        let [left, right] = [&lhs, &rhs].map(|term| term.value(&self.scope.state().seen));
+        if !relation.holds(left, right) {
+            return Err(wrong(format!("the sizes of this text are {left} and {right}")));
+        }
         self.scope.state().guarded(Fact { relation, lhs, rhs, why });
         Ok(())
     }

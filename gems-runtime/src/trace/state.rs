@@ -5,6 +5,7 @@
 
 use super::guard::{Relation, Why};
 use super::monomial::{Monomial, SymbolId};
+use super::orders::{ANY, EQUAL, GREATER, LESS, Orders};
 use super::scope::Policy;
 use super::symbol::{Definition, Origin, Range, Symbol, id};
 use crate::error::{Error, ErrorKind};
@@ -12,7 +13,6 @@ use crate::layout::Place;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::fmt::Write as _;
 
 /// A guard in terms of the table.
 #[derive(Clone, Debug)]
@@ -46,57 +46,8 @@ pub(super) struct State {
     slots: usize,
 }
 
-/// The orders of two quantities that are possible, one bit each.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Orders(u8);
-
-const LESS: u8 = 1;
-const EQUAL: u8 = 2;
-const GREATER: u8 = 4;
-const ANY: u8 = LESS | EQUAL | GREATER;
-
-impl Orders {
-    fn only(order: Ordering) -> Orders {
-        Orders(match order {
-            Ordering::Less => LESS,
-            Ordering::Equal => EQUAL,
-            Ordering::Greater => GREATER,
-        })
-    }
-
-    fn by_range(a: Range, b: Range) -> Orders {
-        let mut orders = 0;
-        if a.low < b.high {
-            orders |= LESS;
-        }
-        if a.low <= b.high && b.low <= a.high {
-            orders |= EQUAL;
-        }
-        if a.high > b.low {
-            orders |= GREATER;
-        }
-        Orders(orders)
-    }
-
-    fn by_relation(relation: Relation) -> Orders {
-        Orders(match relation {
-            Relation::Equal => EQUAL,
-            Relation::NotEqual => LESS | GREATER,
-            Relation::Less => LESS,
-            Relation::AtMost => LESS | EQUAL,
-        })
-    }
-
-    fn reversed(self) -> Orders {
-        let [less, greater] = [self.0 & LESS, self.0 & GREATER];
-        Orders(self.0 & EQUAL | less << 2 | greater >> 2)
-    }
-
-    /// Whether it is settled if the order is one of these.
-    fn settle(self, orders: u8) -> bool {
-        self.0 & orders == 0 || self.0 & !orders == 0
-    }
-}
+/// Most factors of what a symbol equals. Shapes have far fewer; those of a text could double line by line.
+const MOST_FACTORS: usize = 64;
 
 impl State {
     pub(super) fn new(policy: Policy) -> State {
@@ -139,20 +90,13 @@ impl State {
         Monomial::symbol(id)
     }
 
-    fn get(&self, symbol: SymbolId) -> Option<&Symbol> {
+    pub(super) fn get(&self, symbol: SymbolId) -> Option<&Symbol> {
         self.symbols.get(symbol as usize)
     }
 
     /// With symbols replaced by what they are known to equal.
     pub(super) fn resolve(&self, term: &Monomial) -> Monomial {
-        let equals = |&symbol: &SymbolId| self.get(symbol).and_then(|symbol| symbol.equals.as_ref());
-        if !term.symbols.iter().any(|symbol| equals(symbol).is_some()) {
-            return term.clone();
-        }
-        term.symbols.iter().fold(Monomial::number(term.coefficient), |product, symbol| match equals(symbol) {
-            Some(other) => product.times(&self.resolve(other)),
-            None => product.times(&Monomial::symbol(*symbol)),
-        })
+        term.replaced(|symbol| self.get(symbol)?.equals.as_ref())
     }
 
     pub(super) fn equals(&mut self, a: &Monomial, b: &Monomial, place: Place) -> bool {
@@ -298,7 +242,9 @@ impl State {
         self.refusal.get_or_insert(error);
     }
 
+    /// Draws what follows from a guard of any terms; those of a text need not be normal.
     fn learn(&mut self, relation: Relation, lhs: &Monomial, rhs: &Monomial) {
+        let (lhs, rhs) = &self.normal(lhs, rhs);
         if relation == Relation::Equal {
             return self.identify(lhs, rhs);
         }
@@ -319,7 +265,10 @@ impl State {
         }
     }
 
-    /// Makes two equal terms one, where one of them is a symbol.
+    /// Makes two equal normal terms one, where one of them is a symbol.
+    ///
+    /// **Invariant:** what a symbol equals names no symbol that equals something itself, and has few factors; equalities
+    /// that would change that stay guards alone.
     fn identify(&mut self, lhs: &Monomial, rhs: &Monomial) {
         let (symbol, other) = match (lhs.as_symbol(), rhs.as_symbol()) {
             (Some(a), Some(b)) if a < b => (b, lhs),
@@ -327,6 +276,18 @@ impl State {
             (None, Some(b)) => (b, lhs),
             (None, None) => return,
         };
+        let with_other = |(place, known): (usize, &Symbol)| {
+            let term = known.equals.as_ref().filter(|term| term.symbols.contains(&symbol))?;
+            Some((place, term.replaced(|factor| (factor == symbol).then_some(other))))
+        };
+        let changed: Vec<(usize, Monomial)> =
+            self.symbols.iter().enumerate().filter_map(with_other).collect();
+        if changed.iter().map(|(_, term)| term).chain([other]).any(|term| term.symbols.len() > MOST_FACTORS) {
+            return;
+        }
+        for (place, term) in changed {
+            self.symbols[place].equals = Some(term);
+        }
         let Some(known) = self.symbols.get_mut(symbol as usize) else { return };
         known.equals = Some(other.clone());
         let range = known.range;
@@ -336,17 +297,23 @@ impl State {
     }
 
     /// Narrows a symbol, what it is computed from, and what is computed from it.
-    fn narrow(&mut self, symbol: SymbolId, range: Range) {
-        let Some(known) = self.symbols.get_mut(symbol as usize) else { return };
-        let narrower = known.range.and(range);
-        if narrower == known.range {
-            return;
-        }
-        known.range = narrower;
-        if let Origin::Derived(Definition::Sum(base, number)) = &known.origin
-            && let (Some(base), Some(number)) = (base.as_symbol(), number.as_number())
-        {
-            return self.narrow(base, narrower.plus(Range::exactly(number.saturating_neg())));
+    fn narrow(&mut self, mut symbol: SymbolId, mut range: Range) {
+        loop {
+            let Some(known) = self.symbols.get_mut(symbol as usize) else { return };
+            range = known.range.and(range);
+            if range == known.range {
+                return;
+            }
+            known.range = range;
+            match &known.origin {
+                Origin::Derived(Definition::Sum(base, number))
+                    if let (Some(base), Some(number)) = (base.as_symbol(), number.as_number()) =>
+                {
+                    range = range.plus(Range::exactly(number.saturating_neg()));
+                    symbol = base;
+                }
+                _ => break,
+            }
         }
         for place in symbol as usize + 1..self.symbols.len() {
             if let Origin::Derived(definition) = &self.symbols[place].origin {
@@ -406,40 +373,6 @@ impl State {
         }
         self.at_most(&Monomial::number(2), &symbol, place);
         self.resolve(&symbol)
-    }
-
-    /// A term as texts show it.
-    pub(super) fn text(&self, term: &Monomial) -> String {
-        let mut text = String::new();
-        match (term.coefficient, term.symbols.is_empty()) {
-            (1, false) => {}
-            (-1, false) => text.push('-'),
-            (number, _) => {
-                let _ = write!(text, "{number}");
-            }
-        }
-        for (position, &symbol) in term.symbols.iter().enumerate() {
-            if position > 0 || term.coefficient.unsigned_abs() != 1 {
-                text.push('*');
-            }
-            self.write_symbol(&mut text, symbol, term.symbols.len() > 1 || term.coefficient != 1);
-        }
-        text
-    }
-
-    fn write_symbol(&self, text: &mut String, symbol: SymbolId, is_factor: bool) {
-        let _ = match self.get(symbol).map(|symbol| &symbol.origin) {
-            Some(Origin::Given { name, .. }) => write!(text, "{name}"),
-            Some(Origin::Derived(Definition::Quotient(a, b))) => {
-                write!(text, "ceil({} / {})", self.text(a), self.text(b))
-            }
-            Some(Origin::Derived(Definition::Sum(a, b))) => {
-                let (sign, b) = if b.coefficient < 0 { ("-", b.negated()) } else { ("+", b.clone()) };
-                let (open, close) = if is_factor { ("(", ")") } else { ("", "") };
-                write!(text, "{open}{} {sign} {}{close}", self.text(a), self.text(&b))
-            }
-            None => write!(text, "?"),
-        };
     }
 }
 
