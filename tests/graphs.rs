@@ -129,6 +129,10 @@ fn lines_that_are_wrong_are_named() {
     refused(&with("y: f32[n] = add(x, x[n]@(1)+(1)) in f32\nreturn y"), "reaches beyond its memory");
     refused(&with("y: f32[n] = add(y, x) in f32\nreturn y"), "`y` is used before it is made");
     refused(&with("y: f32[n] on cuda:0 = tanh(x) in f32\nreturn y"), "is on cpu, not on cuda:0");
+    refused(
+        &with("y: f32[n], z: f32[n] on cuda:0 = sincos(x) in f32\nreturn y, z"),
+        "its results are on cpu and cuda:0",
+    );
     refused(&with("input x: f32[n]\n"), "`x` is defined twice");
     refused(&with("y: f32[n] = tanh(x) in f32 now\nreturn y"), "`now` is too much");
     refused(&with("op tanh = 0123456789abcdef\n"), "another formula than the one that was written down");

@@ -5,7 +5,7 @@
 //! 3. Dtypes: an operand begins in its memory's dtype and ends in the function's; a result the other way round; the op
 //!    takes the dtype that it computes in.
 //! 4. Shapes: results of one op have one shape, to which its operands broadcast; views stay inside their memory.
-//! 5. Devices: operands are where the results are, but for 0-d ones on the host.
+//! 5. Devices: results are on one device, and operands are where the results are, but for 0-d ones on the host.
 //! 6. Every op has an effect: its result is returned, left in an input, or read before it is overwritten.
 //!
 //! Sizes are compared by what the guards say of them. Views are looked at as they were in the run that was traced; that
@@ -115,18 +115,21 @@ impl Graph {
             return Err(wrong(format!("does not compute in {}", compute)));
         }
         let Some(first) = op.writes().next() else { return Err(wrong("has no result")) };
+        let device = self.memories.get(first.memory).map_or(Device::Cpu, |memory| memory.meta.device);
         for (result, output) in op.results.iter().zip(def.outputs) {
             let memory = self.verify_write(&result.view, node)?;
             let ends = [output.ty.resolve(compute), memory.meta.dtype];
             if [result.chain[0], result.chain[2]] != ends {
                 return Err(wrong(format!("`{}` has dtypes {:?}, not {ends:?}", memory.name, result.chain)));
             }
+            if memory.meta.device != device {
+                return Err(wrong(format!("its results are on {device} and {}", memory.meta.device)));
+            }
             let (shape, expected) = (result.view.layout.shape(), first.layout.shape());
             if shape.len() != expected.len() || !broadcasts(shape, expected, false) {
                 return Err(wrong(format!("its results have shapes {shape:?} and {expected:?}")));
             }
         }
-        let device = self.memories[first.memory].meta.device;
         for (arg, param) in op.args.iter().zip(def.params) {
             let lane = param.ty.resolve(compute);
             let begin = match &arg.value {
