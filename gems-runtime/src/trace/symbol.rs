@@ -91,9 +91,12 @@ impl Range {
         Range { low: a.min(b).min(c).min(d), high: a.max(b).max(c).max(d) }
     }
 
-    /// The quotients, rounded up, by divisors of at least 1.
+    /// The quotients, rounded up; any number where a divisor may be less than 1, which traces never have.
     pub(super) fn divided_up(self, divisor: Range) -> Range {
-        let by = |end: isize| [divide_up(end, divisor.low.max(1)), divide_up(end, divisor.high.max(1))];
+        if divisor.low < 1 {
+            return Range { low: isize::MIN, high: isize::MAX };
+        }
+        let by = |end: isize| [divide_up(end, divisor.low), divide_up(end, divisor.high)];
         let ([a, b], [c, d]) = (by(self.low), by(self.high));
         Range { low: a.min(b), high: c.max(d) }
     }
@@ -125,7 +128,7 @@ mod tests {
                     for y in b.low..=b.high {
                         assert!(inside(a.plus(b), x + y));
                         assert!(inside(a.times(b), x * y));
-                        assert!(y < 1 || inside(a.divided_up(b), divide_up(x, y)));
+                        assert!(inside(a.divided_up(b), divide_up(x, y)));
                     }
                 }
             }
