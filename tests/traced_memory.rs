@@ -204,6 +204,29 @@ fn gradients_of_parts_need_no_sizes() {
 }
 
 #[test]
+fn a_use_under_another_shape_costs_no_kernel() {
+    type Function = fn([SymbolicBuffer; 1]) -> Result<SymbolicBuffer>;
+    let whole: [Function; 2] =
+        [|[x]| exp(&x.flatten(0, 2)?), |[x]| exp(&x.reshape_dims(&[4usize.into(), 6usize.into()])?)];
+    let x = ramp(&[2, 3, 4]);
+    let kernels = |f: Function| {
+        let explained = grad(f).explain([&x]).unwrap();
+        explained.lines().filter(|line| line.starts_with("kernel ")).count()
+    };
+    for (i, f) in whole.into_iter().enumerate() {
+        assert_eq!(kernels(f), 1, "{i}");
+    }
+    let squared = grad(|[x]: [SymbolicBuffer; 1]| mul(&x.flatten(0, 1)?, &x.flatten(0, 1)?));
+    let [dx] = squared.call([&x]).unwrap();
+    assert_eq!((dx.shape(), values(&dx)), (x.shape(), values(&mul(&x, 2.0).unwrap())));
+    // Elements that were not read get zeros, which are written first.
+    let part: Function = |[x]| exp(&x.narrow(0, 1, 1)?.flatten(1, 2)?);
+    assert_eq!(kernels(part), 2);
+    let expected = [vec![0.0; 12], values(&exp(&x.select(0, 1).unwrap()).unwrap())].concat();
+    assert_eq!(values(&grad(part).call([&x]).unwrap()[0]), expected);
+}
+
+#[test]
 fn buffers_of_another_trace_are_refused_wherever_they_are_used() {
     let stash: RefCell<Option<SymbolicBuffer>> = RefCell::new(None);
     let with_other =

@@ -1,12 +1,12 @@
 //! The gradient of a memory from that of a view of it.
 //!
-//! Views that show every element once give a view of the gradient: permuted, flipped, with other axes of size 1. Axes
-//! along which the view is broadcast are summed. Everything else is written into zeros, at the places that were read.
+//! Views that show every element once give a view of the gradient: permuted, flipped, with other axes of size 1, or
+//! row-major under another shape. Axes along which the view is broadcast are summed. Everything else is written into zeros, at the places that were read.
 
 use super::dim::Dim;
 use crate::buffer::{Buffer, Meta, SymbolicBuffer, Views};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{self, Extent, Layout, Place, Quantity, Stride};
+use crate::layout::{self, Extent, Layout, Place, Quantity, Stride, contiguous_strides};
 use crate::op::Operand;
 use crate::op::builtin::{gradient_add, gradient_copy};
 use smallvec::SmallVec;
@@ -118,8 +118,8 @@ fn sum_broadcast_axes(
     Ok((layout, gradient.sum_like(&like)?))
 }
 
-/// The gradient as a view of the memory's shape, if the view showed every element once and each axis is one of the
-/// memory's, perhaps the other way round.
+/// The gradient as a view of the memory's shape, if the view showed every element once, all in row-major order, or so that
+/// each axis is one of the memory's, perhaps the other way round.
 fn as_whole(
     memory: &Meta<Dim>,
     view: &Layout<Dim>,
@@ -127,6 +127,17 @@ fn as_whole(
 ) -> Result<Option<SymbolicBuffer>> {
     if *view == memory.layout {
         return Ok(Some(gradient.clone()));
+    }
+    let numel = |layout: &Layout<Dim>| layout.shape().iter().fold(Dim::from(1usize), |n, size| n.times(size));
+    let is_row_major =
+        |layout: &Layout<Dim>| layout.strides() == contiguous_strides(layout.shape()).as_slice();
+    let same_elements =
+        view.start() == memory.layout.start() && numel(view).is_known_to_equal(&numel(&memory.layout));
+    if same_elements && [&memory.layout, view, &gradient.meta().layout].into_iter().all(is_row_major) {
+        let Meta { layout: whole, .. } = memory;
+        let start = gradient.meta().layout.start().clone();
+        let layout = Layout::from_parts(whole.shape().into(), whole.strides().into(), start)?;
+        return gradient.with_layout(layout).map(Some);
     }
     let mut left: Vec<usize> = (0..view.rank()).filter(|&axis| !view.shape()[axis].is(1)).collect();
     let mut flipped: SmallVec<[isize; 6]> = SmallVec::new();
