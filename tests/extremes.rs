@@ -30,14 +30,19 @@ fn results_that_begin_in_front_of_their_memory_are_refused() {
             neg::out(&x, &mut out)?;
             Ok(out)
         });
-        function.call([&ramp(4)])
+        // The second call takes the way of known layouts.
+        function.call([&ramp(4)]).and_then(|_| function.call([&ramp(4)]))
     };
     for (strides, offset) in [(-1, 0), (-1, 2), (1, -1), (-3, 8)] {
         let text = refused(into(Layout::new(&[4], &[strides], offset).unwrap()));
         assert!(text.contains("in front of its memory"), "{text}");
     }
-    let reversed = into(Layout::new(&[4], &[-1], 3).unwrap()).unwrap();
-    assert_eq!(reversed.to_vec::<f32>().unwrap(), [-0.0, -1.0, -2.0, -3.0]);
+    for (strides, offset) in [(-1, 3), (-1, 5), (1, 2), (3, 0)] {
+        let layout = Layout::new(&[4], &[strides], offset).unwrap();
+        let result = into(layout.clone()).unwrap();
+        assert_eq!(result.to_vec::<f32>().unwrap(), [-0.0, -1.0, -2.0, -3.0]);
+        assert_eq!(result.meta().layout, layout);
+    }
 }
 
 #[test]

@@ -46,6 +46,13 @@ impl Meta {
     }
 }
 
+impl<D: Extent> Meta<D> {
+    /// The same at the sizes seen, asking nothing.
+    pub(crate) fn seen(&self) -> Meta {
+        Meta { dtype: self.dtype, device: self.device, layout: self.layout.seen() }
+    }
+}
+
 impl<A: Extent, B: Extent> PartialEq<Meta<B>> for Meta<A>
 where
     Layout<A>: PartialEq<Layout<B>>,

@@ -10,7 +10,7 @@ use crate::trace::functional::Latest;
 use crate::trace::graph::{
     ArgValue, Graph, Memory, MemoryId, NodeId, Op, OpArg, OpResult, Origin, View, Work,
 };
-use crate::trace::{Dim, Scope, verify};
+use crate::trace::{Dim, Scope};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -102,7 +102,7 @@ impl Recorder {
     pub(crate) fn check_view(&self, memory: MemoryId, layout: &Layout<Dim>) -> Result<()> {
         self.check_sizes(layout)?;
         let whole = self.graph().memories[memory].meta.layout.clone();
-        if verify::contains(&whole.seen(), &layout.seen()) {
+        if whole.seen().contains(&layout.seen()) {
             return Ok(());
         }
         let message = format!("a view {layout:?} leaves its memory {whole:?}; take it from a larger buffer");
@@ -171,6 +171,9 @@ impl Recorder {
                     def.name
                 );
                 return Err(Error::new(ErrorKind::Value, message).in_op(op.name));
+            }
+            if given(position).is_none() {
+                meta.seen().bytes().map_err(|error| error.in_op(op.name))?;
             }
         }
         let mut graph = self.graph();

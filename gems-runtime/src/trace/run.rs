@@ -93,26 +93,29 @@ impl<'a> Memories<'a> {
                 let input = self.inputs.get(index).copied().ok_or_else(missing)?;
                 input.part(&layout)
             }
-            Origin::Result(_) => self.result(view.memory)?.part(&layout),
+            Origin::Result(_) => {
+                let result = self.result(view.memory)?;
+                result.part(&from_first(&layout, result)?)
+            }
         }
     }
 
     /// Where a view is, for replays; what is made is counted as memories are.
     fn place(&mut self, view: &View) -> Result<Place> {
         let layout = layout(self.values, &view.layout)?;
-        let part = |whole: &Layout| {
+        let part = |layout: &Layout, whole: &Layout| {
             let is_whole = layout.offset() == 0
                 && (layout.shape(), layout.strides()) == (whole.shape(), whole.strides());
-            (!is_whole).then_some(layout.clone())
+            (!is_whole).then(|| layout.clone())
         };
         match self.graph.memories[view.memory].origin {
             Origin::Input(index) => {
                 let input = self.inputs.get(index).copied().ok_or_else(missing)?;
-                Ok(Place::Input(index, part(&input.meta().layout)))
+                Ok(Place::Input(index, part(&layout, &input.meta().layout)))
             }
             Origin::Result(_) => {
-                let part = part(&self.result(view.memory)?.meta().layout);
-                Ok(Place::Made(view.memory, part))
+                let result = self.result(view.memory)?;
+                Ok(Place::Made(view.memory, part(&from_first(&layout, result)?, &result.meta().layout)))
             }
         }
     }
@@ -155,6 +158,13 @@ impl<'a> Memories<'a> {
         }
         self.results[memory].as_ref().ok_or_else(missing)
     }
+}
+
+/// A layout that counts from the beginning of a result's memory, as one that counts from the result's first element.
+fn from_first(layout: &Layout, result: &StridedBuffer) -> Result<Layout> {
+    layout
+        .moved(-result.meta().layout.offset())
+        .ok_or_else(|| Error::new(ErrorKind::Shape, format!("a view {layout:?} leaves {}", result.meta())))
 }
 
 /// A layout at the sizes of a run.

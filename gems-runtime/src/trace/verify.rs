@@ -11,7 +11,6 @@
 //! Sizes are compared by what the guards say of them. Views are looked at as they were in the run that was traced; that
 //! they stay inside their memory is checked again when the graph runs at other sizes.
 
-use crate::buffer::Meta;
 use crate::device::Device;
 use crate::dtype::{Category, DType};
 use crate::error::{Error, ErrorKind, Result};
@@ -67,8 +66,7 @@ impl Graph {
                     if !made {
                         return Err(wrong(format!("`{}` is made by no op", memory.name)));
                     }
-                    let (dtype, device) = (memory.meta.dtype, memory.meta.device);
-                    Meta { dtype, device, layout: memory.meta.layout.seen() }.bytes()?;
+                    memory.meta.seen().bytes()?;
                 }
             }
         }
