@@ -129,6 +129,11 @@ fn forged(path: &Path, from: &str, to: &str) -> PathBuf {
     bytes.truncate(bytes.len() - 32);
     let at = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
     bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+    sealed(path, bytes)
+}
+
+/// A file of these bytes beside another one, with a checksum that fits.
+fn sealed(path: &Path, mut bytes: Vec<u8>) -> PathBuf {
     let checksum = blake3::hash(&bytes);
     bytes.extend_from_slice(checksum.as_bytes());
     let forged = path.with_file_name("forged.gems");
@@ -179,11 +184,7 @@ fn with_graph(path: &Path, text: &str) -> PathBuf {
     let at = bytes.windows(known.len()).position(|window| window == known.as_bytes()).unwrap();
     bytes.splice(at..at + known.len(), text.bytes());
     bytes[at - 8..at].copy_from_slice(&(text.len() as u64).to_le_bytes());
-    let checksum = blake3::hash(&bytes);
-    bytes.extend_from_slice(checksum.as_bytes());
-    let changed = path.with_file_name("changed.gems");
-    std::fs::write(&changed, bytes).unwrap();
-    changed
+    sealed(path, bytes)
 }
 
 #[test]
