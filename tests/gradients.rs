@@ -482,7 +482,10 @@ fn wrong_gradients_are_refused() {
         "exp: the gradient of `out` is [1] and the result [2]; give them one shape"
     );
     let error = op::vjp(eq::DEF, &[&x], &[Operand::Buffer(&x), Operand::Buffer(&x)], None).unwrap_err();
-    assert_eq!(error.to_string(), "eq: has no derivative; annotate its function with `grad`");
+    assert_eq!(
+        error.to_string(),
+        "eq: has no derivative; annotate its function with `grad`, or `grad(order = 2)` for a second one"
+    );
 }
 
 #[test]

@@ -305,3 +305,29 @@ fn strides_as_large_as_numbers_get_are_traced() {
         assert_eq!(values(&mul(&x, 2.0).unwrap()), values(&dx), "{x:?}");
     }
 }
+
+#[test]
+fn errors_of_traces_tell_the_sizes_of_the_run() {
+    let f = compile(|[x, y]: [SymbolicBuffer; 2]| add(&x, &y));
+    let [x, y] = [[2, 3], [4, 3]].map(|shape| StridedBuffer::zeros(DType::F32, &shape, Device::Cpu).unwrap());
+    let text = f.call([&x, &y]).unwrap_err().to_string();
+    assert!(text.ends_with("; in this run x0.shape[0] is 2, x1.shape[0] is 4"), "{text}");
+}
+
+#[test]
+fn transposed_values_take_other_shapes_when_they_are_contiguous() {
+    fn flat<B: Buffer>(x: &B) -> Result<B> {
+        contiguous(&x.t()?)?.flatten(0, -1)
+    }
+    let f = compile(|[x]: [SymbolicBuffer; 1]| flat(&x));
+    for (n, m) in [(2, 3), (3, 2), (5, 7)] {
+        let values: Vec<f32> = (0..n * m).map(|i| i as f32).collect();
+        let x = StridedBuffer::from_vec(values, &[n, m]).unwrap();
+        let eager = flat(&x).unwrap().to_vec::<f32>().unwrap();
+        assert_eq!(f.call([&x]).unwrap().to_vec::<f32>().unwrap(), eager);
+        assert_eq!(eager[1], m as f32);
+        let whole = contiguous(&x).unwrap();
+        assert!(whole.storage().is_same(x.storage()));
+    }
+    assert_eq!(f.stats().traces, 1);
+}

@@ -95,7 +95,7 @@ pub fn imag_view(input: &StridedBuffer) -> Result<StridedBuffer> {
 fn part_view(input: &StridedBuffer, first: isize) -> Result<StridedBuffer> {
     let layout = &input.meta().layout;
     let twice = |step: isize| {
-        let message = "the view counted in parts leaves the address space; copy it first";
+        let message = "the view counted in parts leaves the address space; take `contiguous` of it first";
         step.checked_mul(2).ok_or_else(|| Error::new(ErrorKind::Shape, message))
     };
     let strides = layout.strides().iter().copied().map(twice).collect::<Result<Vec<_>>>()?;

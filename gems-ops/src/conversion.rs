@@ -2,6 +2,7 @@
 
 use crate::check::last_fits;
 use crate::prelude::*;
+use gems_runtime::layout::Layout;
 use gems_runtime::op::{Operand, Seen};
 
 /// The same values in a new buffer, or in a given one of any dtype.
@@ -27,6 +28,32 @@ pub fn copy<T: Element>(input: T) -> T {
 /// `Memory`; `Driver`.
 pub fn cast<B: Buffer>(input: &B, dtype: DType) -> Result<B> {
     in_dtype(copy::DEF, &[Operand::Buffer(input)], Some(dtype))
+}
+
+/// `input` itself if its elements lie in row-major order without gaps, else a copy that has them so.
+///
+/// What has another order, such as a transposed view, cannot be viewed under another shape; its contiguous copy can, where
+/// [`copy()`] keeps the order. Matches `torch.Tensor.contiguous`.
+///
+/// # Errors
+/// `Memory`; `Driver`.
+///
+/// # Examples
+/// ```
+/// use gems_ops::prelude::*;
+///
+/// let x = StridedBuffer::from_slice(&[1, 2, 3, 4, 5, 6], &[2, 3])?;
+/// assert!(x.t()?.reshape(&[6]).is_err());
+/// assert_eq!(contiguous(&x.t()?)?.reshape(&[6])?.to_vec::<i32>()?, [1, 4, 2, 5, 3, 6]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn contiguous<B: Buffer>(input: &B) -> Result<B> {
+    if input.settled(Ok(input.meta().layout.is_contiguous()))? {
+        return Ok(input.clone());
+    }
+    let mut result = input.unset(Layout::row_major(input.dims())?)?;
+    copy::out(input, &mut result)?;
+    Ok(result)
 }
 
 /// The one result of an op, in a chosen dtype.

@@ -64,6 +64,13 @@ impl Error {
         self
     }
 
+    /// Adds something to the text.
+    #[must_use]
+    pub(crate) fn with_note(mut self, note: &str) -> Error {
+        self.inner.message.push_str(note);
+        self
+    }
+
     /// Adds what caused it.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {

@@ -48,6 +48,14 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
     #[doc(hidden)]
     fn with_layout(&self, layout: Layout<Self::Size>) -> Result<Self>;
 
+    /// A buffer of this dtype and device in memory of its own, under a layout that begins at offset 0, with elements that
+    /// are not set.
+    ///
+    /// # Errors
+    /// `Memory`; `Driver`.
+    #[doc(hidden)]
+    fn unset(&self, layout: Layout<Self::Size>) -> Result<Self>;
+
     /// An answer of the layout, unless it needed a guard that could not be made.
     ///
     /// # Errors

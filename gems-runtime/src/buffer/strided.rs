@@ -248,7 +248,7 @@ impl StridedBuffer {
     fn check_dtype(&self, asked: DType) -> Result<()> {
         if asked != self.meta.dtype {
             let message =
-                format!("{} holds {}, not {asked}; convert with `copy`", self.meta, self.meta.dtype);
+                format!("{} holds {}, not {asked}; convert with `cast`", self.meta, self.meta.dtype);
             return Err(Error::new(ErrorKind::DType, message));
         }
         Ok(())
@@ -277,6 +277,10 @@ impl StridedBuffer {
 
 impl Buffer for StridedBuffer {
     type Size = usize;
+
+    fn unset(&self, layout: Layout) -> Result<StridedBuffer> {
+        StridedBuffer::allocate(&Meta { dtype: self.meta.dtype, device: self.meta.device, layout })
+    }
 
     fn meta(&self) -> &Meta {
         &self.meta

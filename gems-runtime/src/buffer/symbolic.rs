@@ -323,6 +323,10 @@ impl Buffer for SymbolicBuffer {
         self.seen.layout.shape()
     }
 
+    fn unset(&self, layout: Layout<Dim>) -> Result<Self> {
+        Ok(SymbolicBuffer::fresh(Meta { dtype: self.meta.dtype, device: self.meta.device, layout }))
+    }
+
     fn with_layout(&self, layout: Layout<Dim>) -> Result<Self> {
         if let Some(Traced { recorder, memory }) = &self.traced {
             recorder.check_view(*memory, &layout)?;

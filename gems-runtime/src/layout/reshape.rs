@@ -93,7 +93,7 @@ impl<D: Extent> Layout<D> {
         } else {
             self.regrouped(&shape).ok_or_else(|| {
                 shape_error(format!(
-                    "cannot view {:?} with strides {:?} as {shape:?}; copy it first",
+                    "cannot view {:?} with strides {:?} as {shape:?}; take `contiguous` of it first",
                     self.shape(),
                     self.strides()
                 ))
@@ -189,7 +189,10 @@ mod tests {
     fn errors_say_to_copy_or_what_does_not_add_up() {
         let message = |result: Result<Layout>| result.unwrap_err().to_string();
         let x = contiguous(&[2, 3]).t().unwrap();
-        assert_eq!(message(x.reshape(&[6])), "cannot view [3, 2] with strides [1, 3] as [6]; copy it first");
+        assert_eq!(
+            message(x.reshape(&[6])),
+            "cannot view [3, 2] with strides [1, 3] as [6]; take `contiguous` of it first"
+        );
         assert_eq!(
             message(x.reshape(&[4, 2])),
             "cannot view [3, 2] as [4, 2]: it has 6 elements; keep their number"

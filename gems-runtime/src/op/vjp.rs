@@ -89,7 +89,8 @@ fn unnamed<B: Buffer>(
 ) -> Result<Vec<Option<B>>> {
     let op = op.form(&plan::arguments(operands));
     let Some(def) = &op.vjp else {
-        let message = "has no derivative; annotate its function with `grad`";
+        let message =
+            "has no derivative; annotate its function with `grad`, or `grad(order = 2)` for a second one";
         return Err(Error::new(ErrorKind::Unsupported, message));
     };
     let def = def.for_operands(op, operands);

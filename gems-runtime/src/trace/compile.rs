@@ -47,7 +47,7 @@ pub struct Compiled<const N: usize, R, F> {
 pub struct Stats {
     /// Runs of the function on symbolic buffers.
     pub traces: u64,
-    /// Calls that found their form.
+    /// Calls that found their form; `explain`, `graph` and `cuda_sources` ask for it as calls do.
     pub hits: u64,
     /// Calls that ran op by op because inputs shared memory.
     pub unfused: u64,

@@ -58,7 +58,10 @@ pub(super) fn record<R: Returned>(
         let symbolic = SymbolicBuffer::like_symbolic(&Meta { layout, ..meta.clone() }, &name, &scope)?;
         traced.push(symbolic.into_input(&recorder, index, &name));
     }
-    let returned = recorder.run(|| function(traced))?;
+    let returned = recorder.run(|| function(traced)).map_err(|error| {
+        let note = scope.sizes_in(&error.to_string());
+        error.with_note(&note)
+    })?;
     let result = |buffer: &SymbolicBuffer| match recorder.memory(buffer) {
         Some(memory) => Ok(View { memory, layout: buffer.meta().layout.clone() }),
         None => {

@@ -3,7 +3,7 @@
 use super::dim::Dim;
 use super::guard::Guards;
 use super::state::{Frame, State};
-use super::symbol::Range;
+use super::symbol::{Origin, Range, Symbol};
 use crate::error::{Error, ErrorKind, Result};
 use smallvec::SmallVec;
 use std::fmt;
@@ -75,6 +75,19 @@ impl Scope {
     }
 
     /// A symbol, or a number where no symbol has that size.
+    /// The sizes that a text names, as they are in the run that is traced: a remark behind it, or nothing.
+    pub(super) fn sizes_in(&self, text: &str) -> String {
+        let state = self.state();
+        let size = |symbol: &Symbol| match &symbol.origin {
+            Origin::Given { name, .. } if text.contains(&**name) => {
+                Some(format!("{name} is {}", symbol.seen))
+            }
+            _ => None,
+        };
+        let sizes: Vec<String> = state.symbols.iter().filter_map(size).collect();
+        if sizes.is_empty() { String::new() } else { format!("; in this run {}", sizes.join(", ")) }
+    }
+
     fn open(&self, name: &str, seen: usize, range: Range) -> Dim {
         let seen = isize::try_from(seen).unwrap_or(isize::MAX);
         if seen < range.low || range.high < seen {
