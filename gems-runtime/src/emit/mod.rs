@@ -59,7 +59,7 @@ pub fn source_with_lines(spec: &KernelSpec) -> Result<Source> {
 }
 
 fn write(spec: &KernelSpec, lines: Lines) -> Result<Source> {
-    let entry = spec.to_string();
+    let entry = names::valid(&spec.to_string());
     let body = BodyText::new(spec);
     let mut kernel = Writer::new();
     let mut uses = body.uses();
@@ -95,7 +95,8 @@ fn write(spec: &KernelSpec, lines: Lines) -> Result<Source> {
 fn headline(spec: &KernelSpec) -> String {
     let inputs: Vec<_> = spec.inputs.iter().map(|input| input.stored.name()).collect();
     let outputs: Vec<_> = spec.outputs.iter().map(|output| output.stored.name()).collect();
-    let mut text = format!("{}: ({}) -> {}", spec.body.name(), inputs.join(", "), outputs.join(", "));
+    let mut text =
+        format!("{}: ({}) -> {}", names::valid(spec.body.name()), inputs.join(", "), outputs.join(", "));
     if let Body::Op { compute, .. } = spec.body
         && spec.inputs.iter().any(|input| input.stored != compute)
     {

@@ -22,6 +22,8 @@ pub(super) struct Operand {
     pub(super) base: String,
     /// The tile in shared memory.
     pub(super) tile: String,
+    /// The memory of the tile.
+    pub(super) tile_bytes: String,
     /// Vectors in registers on their way into the tile.
     pub(super) going: String,
 }
@@ -44,6 +46,7 @@ impl Operands {
             row: names.unique(&format!("{name}_row")),
             base: names.unique(&format!("{name}_base")),
             tile: names.unique(&format!("{name}_tile")),
+            tile_bytes: names.unique(&format!("{name}_tile_bytes")),
             going: names.unique(&format!("{name}_going")),
             name,
         };

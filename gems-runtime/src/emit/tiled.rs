@@ -110,13 +110,13 @@ pub(super) fn write(
             "// A block takes a tile of {down} × {across} elements, a thread {vectors} vectors of {width}."
         ));
         for turned in &turned {
-            let tile = &turned.operand.tile;
+            let Operand { tile, tile_bytes, .. } = turned.operand;
             text.line(&format!(
-                "alignas(16) __shared__ unsigned char {tile}_bytes[sizeof({}) * {}];",
+                "alignas(16) __shared__ unsigned char {tile_bytes}[sizeof({}) * {}];",
                 turned.ty,
                 across * down
             ));
-            text.line(&format!("{0}* const {tile} = reinterpret_cast<{0}*>({tile}_bytes);", turned.ty));
+            text.line(&format!("{0}* const {tile} = reinterpret_cast<{0}*>({tile_bytes});", turned.ty));
         }
         decode(text, &format!("{unsigned}(blockIdx.x)"), rank, index);
         text.line(&format!("const {signed} down = i{next} * {down}, across = i{last} * {across};"));
