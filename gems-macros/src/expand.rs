@@ -247,7 +247,9 @@ impl Output<'_> {
     fn formula(&self, name: &syn::Ident, body: &TokenStream) -> TokenStream {
         let Signature { item, others, .. } = self.signature;
         let mut sig = item.sig.clone();
-        sig.ident = syn::Ident::new(&name.to_string(), sig.ident.span());
+        let span = sig.ident.span();
+        sig.ident = name.clone();
+        sig.ident.set_span(span);
         let vis = &item.vis;
         let has = |wanted: &str| others.iter().any(|attribute| attribute.path().is_ident(wanted));
         let inline = (!has("inline")).then(|| quote!(#[inline]));

@@ -14,7 +14,8 @@ mod rules;
 pub(crate) mod text;
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
+use quote::{format_ident, quote};
+use syn::ext::IdentExt;
 
 use crate::args::{Grad, HandRule};
 use crate::errors::{Errors, list};
@@ -276,8 +277,9 @@ impl<'a> Task<'a> {
             sources.push(Source::Input(i));
         }
         for (i, (ty, name)) in signature.outputs.iter().zip(self.outputs).enumerate() {
-            let name = if self.outputs.len() == 1 { "output".to_owned() } else { name.to_string() };
-            params.push(place::Param { ident: free(signature, name), ty: ty.clone() });
+            let name = if self.outputs.len() == 1 { &format_ident!("output") } else { name };
+            let ident = free(name, params.iter().map(|param| &param.ident));
+            params.push(place::Param { ident, ty: ty.clone() });
             sources.push(Source::Output(i));
         }
         (params, sources)
@@ -467,21 +469,25 @@ impl<'a> Task<'a> {
 
 /// Names of the gradients of a function's results: `grad_output`, or `grad_a`, `grad_b`.
 pub(crate) fn cotangent_names(signature: &Signature, outputs: &[Ident]) -> Vec<Ident> {
-    match outputs {
-        [_] => vec![free(signature, "grad_output".to_owned())],
-        several => several.iter().map(|name| free(signature, format!("grad_{name}"))).collect(),
+    let span = signature.name().span();
+    let wanted: Vec<Ident> = match outputs {
+        [_] => vec![format_ident!("grad_output", span = span)],
+        several => several.iter().map(|name| format_ident!("grad_{}", name, span = span)).collect(),
+    };
+    let mut names: Vec<Ident> = Vec::new();
+    for name in &wanted {
+        let taken = signature.params.iter().map(|param| &param.ident).chain(&names);
+        names.push(free(name, taken));
     }
+    names
 }
 
-/// The name, with a number if a parameter has it.
-fn free(signature: &Signature, name: String) -> Ident {
-    let mut unique = name.clone();
-    let mut n = 0;
-    while signature.params.iter().any(|param| param.ident == unique) {
-        n += 1;
-        unique = format!("{name}_{n}");
-    }
-    Ident::new(&unique, signature.name().span())
+/// The name, with a number if it is taken.
+fn free<'n>(name: &Ident, taken: impl Iterator<Item = &'n Ident> + Clone) -> Ident {
+    let numbered = (1..).map(|n: usize| format_ident!("{}_{}", name, n));
+    let mut candidates = std::iter::once(name.clone()).chain(numbered);
+    let is_free = |candidate: &Ident| !taken.clone().any(|taken| taken.unraw() == candidate.unraw());
+    candidates.find(is_free).unwrap_or_else(|| name.clone())
 }
 
 /// The bound under which derivatives are computed: floats, or what has their functions.

@@ -173,7 +173,7 @@ fn gradient_names(function: &Function) -> Vec<Ident> {
 impl OpForm {
     /// Names of the results: `grad_x`.
     fn names(&self) -> Vec<Ident> {
-        self.target_names.iter().map(|name| format_ident!("grad_{name}")).collect()
+        self.target_names.iter().map(|name| format_ident!("grad_{}", name)).collect()
     }
 
     /// ```text

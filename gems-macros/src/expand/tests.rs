@@ -74,3 +74,34 @@ fn expansions_are_the_same_every_time() {
     let expand = || pointwise_dynamic(parse("crate = gems"), source.clone()).to_string();
     assert_eq!(expand(), expand());
 }
+
+/// Expands without a mistake.
+#[track_caller]
+fn check(attribute: fn(TokenStream, TokenStream) -> TokenStream, args: &str, source: &str) -> String {
+    let text = pretty(&attribute(parse(args), parse(source)));
+    assert!(!text.contains("compile_error"), "{text}");
+    text
+}
+
+#[test]
+fn raw_names_are_names() {
+    let grad = "grad(order = 2), crate = gems";
+    check(device_fn, grad, "fn r#final<T: Float>(r#in: T, y: T) -> (T, T) { (r#in * y, y) }");
+    check(
+        pointwise_dynamic,
+        grad,
+        "fn r#final<T: Float>(r#in: T, y: T) -> T { let r#do = r#in.exp(); r#do * r#do * y }",
+    );
+    let args = "outputs(r#type, b), grad, crate = gems";
+    check(pointwise_dynamic, args, "fn f<T: Float>(x: T, r#in: T) -> (T, T) { (x * r#in, x) }");
+    let args = "outputs(r#type, b), grad(order = 2, saves = output), crate = gems";
+    check(pointwise_dynamic, args, "fn f<T: Float>(x: T, r#in: T) -> (T, T) { (x.exp(), r#in.exp()) }");
+    check(device_fn, "crate = gems", "fn f(r#x: f32) -> f32 { x }");
+}
+
+#[test]
+fn operands_of_derivatives_have_names_of_their_own() {
+    let args = "outputs(a, grad_a), grad(saves = output), crate = gems";
+    let text = check(pointwise_dynamic, args, "fn f<T: Float>(x: T) -> (T, T) { (x.exp(), x.sqrt()) }");
+    assert!(text.contains("grad_a_1: T"), "{text}");
+}

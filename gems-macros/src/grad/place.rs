@@ -222,14 +222,15 @@ impl Placer<'_, '_> {
     fn unique(&mut self, wanted: Option<&Ident>, span: Span) -> Ident {
         let base = wanted.map_or_else(|| "t".to_owned(), ToString::to_string);
         let mut name = base.clone();
-        let mut n = 0;
+        let mut n = 0_usize;
         while !self.names.insert(name.clone()) {
             n += 1;
             name = format!("{base}_{n}");
         }
         match wanted {
             Some(ident) if name == base => ident.clone(),
-            _ => format_ident!("{}", name.trim_start_matches("r#"), span = span),
+            Some(ident) => format_ident!("{}_{}", ident, n, span = span),
+            None => format_ident!("{}", name, span = span),
         }
     }
 
@@ -291,7 +292,9 @@ impl Placer<'_, '_> {
         match self.local[node] {
             Some(local) => {
                 let value = &self.graph.nodes[node];
-                Expr { kind: ExprKind::Local(local), ty: value.ty.clone(), span: value.span }
+                // A value of several places is found by its name, whichever macro wrote the place.
+                let span = value.span.resolved_at(self.body.locals[local].ident.span());
+                Expr { kind: ExprKind::Local(local), ty: value.ty.clone(), span }
             }
             None => self.operation(node),
         }
