@@ -185,9 +185,14 @@ impl Writer<'_> {
         let Const { item, dtype, values, is_array } = &self.body.consts[id];
         if *is_array {
             let (name, n) = (self.const_names[id].clone(), values.len());
+            // In C++ they come from bits, which no constant expression does.
+            let is_computed = values.iter().any(|value| {
+                matches!(value, ConstValue::Assoc(constant) if ["INFINITY", "NEG_INFINITY", "NAN"].contains(&constant.name))
+            });
             let values: Vec<String> = values.iter().map(|value| self.const_value(value, *dtype)).collect();
             let ty = dtype.name();
-            let text = format!("static constexpr {ty} {name}[{n}] = {{{}}};", values.join(", "));
+            let storage = if is_computed { "const" } else { "static constexpr" };
+            let text = format!("{storage} {ty} {name}[{n}] = {{{}}};", values.join(", "));
             self.line(item.ident.span(), code(text));
         }
     }
@@ -232,7 +237,7 @@ impl Writer<'_> {
                 self.store(value, Dest::Declare { name: &name, mutable: self.body.locals[*local].mutable });
             }
             StmtKind::LetTuple { locals, value } => self.let_tuple(stmt.span, locals, value),
-            StmtKind::Assign { local, value } => {
+            StmtKind::Assign { local, value, .. } => {
                 let name = self.names[*local].clone();
                 self.store(value, Dest::Assign(&name));
             }
@@ -251,12 +256,14 @@ impl Writer<'_> {
             StmtKind::While { cond, body } => self.while_loop(stmt.span, cond, body),
             StmtKind::For { local, start, end, body } => {
                 let (ty, name) = (self.ty(&start.ty), self.names[*local].clone());
-                let start = self.atom(start);
+                let [start, mut last] = self.atoms([start, end]);
                 // The bound is read once, before the loop.
-                let end = if self.is_mutable(end) { self.copy(end) } else { self.atom(end) };
+                if self.is_mutable(end) {
+                    last = self.copy(end);
+                }
                 self.line(
                     stmt.span,
-                    code(format!("for ({ty} {name} = {start}; {name} < {end}; ++{name}) {{")),
+                    code(format!("for ({ty} {name} = {start}; {name} < {last}; ++{name}) {{")),
                 );
                 self.nested(body);
                 self.brace("}");

@@ -101,13 +101,18 @@ impl Writer<'_> {
         atoms
     }
 
-    fn atoms<const N: usize>(&mut self, exprs: [&Expr; N]) -> [String; N] {
+    pub(super) fn atoms<const N: usize>(&mut self, exprs: [&Expr; N]) -> [String; N] {
         let mut atoms = self.atom_list(exprs).into_iter();
         std::array::from_fn(|_| atoms.next().unwrap_or_default())
     }
 
+    /// Whether an expression is written as the name of something that may change.
     pub(super) fn is_mutable(&self, expr: &Expr) -> bool {
-        matches!(expr.kind, ExprKind::Local(local) if self.body.locals[local].mutable)
+        match &expr.kind {
+            ExprKind::Local(local) => self.body.locals[*local].mutable,
+            ExprKind::Cast(value) => value.ty == expr.ty && self.is_mutable(value),
+            _ => false,
+        }
     }
 
     fn method(&mut self, method: &Method, args: &[Expr]) -> Code {

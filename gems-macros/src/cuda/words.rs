@@ -33,11 +33,18 @@ pub(super) fn literal(literal: &Literal, ty: &Type) -> String {
             format!("{sign}{value}")
         }
         (LiteralValue::Int(value), Type::Fixed(DType::U32)) => format!("{sign}{value}u"),
+        // −2^63 has no literal in C++: the minus would stand before a number that is too large, and so unsigned.
+        (LiteralValue::Int(LEAST), ty) if literal.negative => {
+            format!("{}(-{}ll - 1)", scalar_type(ty), i64::MAX)
+        }
         (LiteralValue::Int(value), ty) => format!("{}({sign}{value}{})", scalar_type(ty), int_suffix(*value)),
     }
 }
 
-/// The suffix that makes an integer wide enough; −2^63 has no literal in C++, but as an unsigned number it wraps right.
+/// The least i64 without its sign.
+const LEAST: u64 = i64::MIN.unsigned_abs();
+
+/// The suffix that makes an integer wide enough.
 fn int_suffix(value: u64) -> &'static str {
     if i32::try_from(value).is_ok() {
         ""
@@ -71,7 +78,9 @@ mod tests {
     fn integers_are_wide_enough() {
         check(LiteralValue::Int(5), true, &Type::Fixed(DType::I32), "-5");
         check(LiteralValue::Int(1 << 31), true, &Type::Fixed(DType::I32), "i32(-2147483648ll)");
-        check(LiteralValue::Int(1 << 63), true, &Type::Fixed(DType::I64), "i64(-9223372036854775808ull)");
+        check(LiteralValue::Int(1 << 63), true, &Type::Fixed(DType::I64), "i64(-9223372036854775807ll - 1)");
+        check(LiteralValue::Int(1 << 63), true, &Type::Generic, "T(-9223372036854775807ll - 1)");
+        check(LiteralValue::Int(1 << 63), false, &Type::Fixed(DType::U64), "u64(9223372036854775808ull)");
         check(LiteralValue::Int(7), false, &Type::Fixed(DType::U8), "u8(7)");
         check(LiteralValue::Int(7), false, &Type::Generic, "T(7)");
         check(LiteralValue::Int(3), false, &Type::Index, "u64(3)");
