@@ -19,7 +19,7 @@ use crate::errors::{Errors, Failed};
 use crate::grad::Function;
 use crate::schema::Schema;
 use crate::signature::Signature;
-use crate::{body, check, cuda, krate, rust, source};
+use crate::{body, check, krate, rust, source};
 
 /// Expands `#[pointwise_dynamic(args)] item`.
 pub(crate) fn pointwise_dynamic(args: TokenStream, item: TokenStream) -> TokenStream {
@@ -83,8 +83,7 @@ fn stages(
         }
         None => (body, Derivatives::default()),
     };
-    let device =
-        statics::device(&signature.name().to_string(), &body, &cuda::write(signature, &body), private);
+    let device = statics::device(&signature.name().to_string(), signature, &body, private);
     let formula = rust::write(signature, &body, private);
     Ok(match schema {
         Some(schema) => output.op(&schema, &device, &formula, &derivatives, &source::text(item)),

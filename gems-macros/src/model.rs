@@ -37,6 +37,22 @@ pub(crate) struct Body {
     pub(crate) has_loops: bool,
 }
 
+impl Body {
+    /// The callees with the types of their arguments, each combination once.
+    pub(crate) fn instances(&self) -> Vec<(usize, Vec<Type>)> {
+        let mut instances = Vec::new();
+        self.block.each(&mut |expr| {
+            if let ExprKind::Call { callee, args } = &expr.kind {
+                let instance = (*callee, args.iter().map(|arg| arg.ty.clone()).collect());
+                if !instances.contains(&instance) {
+                    instances.push(instance);
+                }
+            }
+        });
+        instances
+    }
+}
+
 /// A named value.
 #[derive(Debug)]
 pub(crate) struct Local {

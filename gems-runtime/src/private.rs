@@ -15,8 +15,8 @@ pub use crate::dtype::{DType, DTypeSet, Element, F8E4M3FN, F8E5M2, Kind, Scalar}
 pub use crate::error::Result;
 pub use crate::math;
 pub use crate::op::{
-    Compute, DeviceFn, Gradient, Numbers, OpDef, Operand, OutputDef, ParamDef, Piece, Pointwise, Promote,
-    Role, TypeRef, Use, VjpDef, VjpSource, cpu_kernel, gradients,
+    Compute, DeviceFn, Gradient, Instance, Numbers, OpDef, Operand, OutputDef, ParamDef, Piece, Pointwise,
+    Promote, Role, TypeRef, Use, VjpDef, VjpSource, cpu_kernel, gradients,
 };
 
 /// A function with a derivative of some order, for functions that are differentiated through it.

@@ -5,7 +5,6 @@ use quote::{format_ident, quote};
 
 use super::{Output, interface, statics};
 use crate::args::{Grad, Kind, Numbers};
-use crate::cuda;
 use crate::dtype::{Category, DType, DTypeSet};
 use crate::errors::Errors;
 use crate::grad::{self, Function, Gradient, OpForm, Source};
@@ -93,7 +92,7 @@ impl Derivatives {
             };
             let device_doc = format!("The CUDA C++ form of [`{}`](Self::{0}).", signature.name());
             let name = form_name(of, i + 1).to_string();
-            let device = statics::device(&name, body, &cuda::write(signature, body), private);
+            let device = statics::device(&name, signature, body, private);
             let device_name = format_ident!("{}", device_name(i + 1));
             let form = Output { signature, private };
             let function = form.formula(signature.name(), &rust::write(signature, body, private));
@@ -188,7 +187,7 @@ impl OpForm {
         let (vis, path, item, lints) =
             (&signature.item.vis, signature.name(), &self.item, interface::lints());
         let name = path.to_string();
-        let device = statics::device(&name, body, &cuda::write(signature, body), private);
+        let device = statics::device(&name, signature, body, private);
         let function = Output { signature, private }.formula(path, &rust::write(signature, body, private));
         let forms = statics::Forms { device: quote!(DEVICE), formula: quote!(#path), vjp };
         let source = grad::text::write(signature, body);

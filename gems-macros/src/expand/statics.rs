@@ -6,11 +6,12 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::Ident;
 
-use crate::cuda::{Device, Piece, Use};
+use crate::cuda::{self, Piece, Use};
 use crate::dtype::DType;
 use crate::model::Body;
 use crate::schema::{Output, Schema};
 use crate::signature::Signature;
+use crate::types::Type;
 
 /// A block whose value is the reference to a new static.
 fn behind_static(ty: &TokenStream, value: &TokenStream) -> TokenStream {
@@ -21,7 +22,8 @@ fn behind_static(ty: &TokenStream, value: &TokenStream) -> TokenStream {
 }
 
 /// The device function.
-pub(super) fn device(name: &str, body: &Body, device: &Device, private: &TokenStream) -> TokenStream {
+pub(super) fn device(name: &str, signature: &Signature, body: &Body, private: &TokenStream) -> TokenStream {
+    let device = cuda::write(signature, body);
     let pieces = device.pieces.iter().map(|piece| match piece {
         Piece::Text(text) => quote!(#private::Piece::Text(#text)),
         Piece::Name => quote!(#private::Piece::Name),
@@ -36,6 +38,14 @@ pub(super) fn device(name: &str, body: &Body, device: &Device, private: &TokenSt
         quote!(#private::Use { name: #name, types: &[#(#types),*] })
     });
     let calls = body.callees.iter().map(|callee| callee.device(private));
+    let decides = match signature.params.iter().position(|param| param.ty == Type::Generic) {
+        Some(position) => quote!(::core::option::Option::Some(#position)),
+        None => quote!(::core::option::Option::None),
+    };
+    let instances = body.instances().into_iter().map(|(callee, args)| {
+        let args = args.into_iter().map(|ty| ty.type_ref(private));
+        quote!(#private::Instance { callee: #callee, args: &[#(#args),*] })
+    });
     let value = quote! {
         #private::DeviceFn {
             name: #name,
@@ -44,6 +54,8 @@ pub(super) fn device(name: &str, body: &Body, device: &Device, private: &TokenSt
             pieces: &[#(#pieces),*],
             uses: &[#(#uses),*],
             calls: &[#(#calls),*],
+            decides: #decides,
+            instances: &[#(#instances),*],
         }
     };
     behind_static(&quote!(#private::DeviceFn), &value)
@@ -60,6 +72,8 @@ pub(super) fn device_stub(name: &Ident, private: &TokenStream) -> TokenStream {
             pieces: &[],
             uses: &[],
             calls: &[],
+            decides: ::core::option::Option::None,
+            instances: &[],
         }
     };
     behind_static(&quote!(#private::DeviceFn), &value)

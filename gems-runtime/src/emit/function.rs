@@ -5,7 +5,6 @@ use super::uses::Uses;
 use super::writer::Writer;
 use crate::dtype::DType;
 use crate::op::{DeviceFn, Piece, TypeRef};
-use std::collections::BTreeSet;
 
 /// Whether `#line` directives lead back to the Rust source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +37,8 @@ pub(super) struct Functions {
     accuracy: Accuracy,
     /// Callees before callers.
     functions: Vec<(&'static DeviceFn, String)>,
-    /// The dtypes with which a generic function may be called.
-    dtypes: BTreeSet<DType>,
-    /// The functions that the kernel itself calls, each with the type it is called for.
-    roots: Vec<(&'static DeviceFn, DType)>,
+    /// Every function with each type that it is called for, in the kernel or by another one.
+    instances: Vec<(&'static DeviceFn, DType)>,
 }
 
 impl Functions {
@@ -66,15 +63,11 @@ impl Functions {
         }
         let position = |function: &DeviceFn| order.iter().position(|other| std::ptr::eq(*other, function));
         named.sort_by_key(|(function, _)| position(function));
-        let concrete = named.iter().flat_map(|(function, _)| function.uses).flat_map(|used| used.types);
-        let dtypes = concrete
-            .filter_map(|ty| match ty {
-                TypeRef::Fixed(dtype) if dtype.is_float() => Some(*dtype),
-                _ => None,
-            })
-            .chain(roots.iter().flat_map(|(_, compute)| [*compute, compute.real()]))
-            .collect();
-        Functions { accuracy, functions: named, dtypes, roots }
+        let mut instances = Vec::new();
+        for (root, compute) in roots {
+            reach(root, compute, &mut instances);
+        }
+        Functions { accuracy, functions: named, instances }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -87,27 +80,21 @@ impl Functions {
         format!("{outer}op::{}", self.name(function))
     }
 
-    /// The prelude functions in use, for every type that a generic function may be called with here:
-    /// the computation dtypes, their parts, and each float that some function converts to.
+    /// The prelude functions in use, for every type that the functions are called for.
     pub(super) fn uses(&self) -> Uses {
         let mut uses = Uses::new();
-        for (root, compute) in &self.roots {
-            for used in root.uses {
-                uses.require(self.piece(used.name), used.types.iter().map(|ty| ty.resolve(*compute)));
-            }
-        }
-        for (function, _) in &self.functions {
-            if self.roots.iter().any(|(root, _)| std::ptr::eq(*root, *function)) && self.functions.len() == 1
-            {
-                continue;
-            }
-            for used in function.uses {
-                for &dtype in &self.dtypes {
-                    uses.offer(self.piece(used.name), used.types.iter().map(|ty| ty.resolve(dtype)));
-                }
-            }
+        for (name, types) in self.needs() {
+            uses.require(self.short(name).unwrap_or(name), types);
         }
         uses
+    }
+
+    /// The prelude functions by the names that the text has, with their types.
+    fn needs(&self) -> impl Iterator<Item = (&'static str, impl Iterator<Item = DType>)> {
+        self.instances.iter().flat_map(|&(function, compute)| {
+            let resolved = move |ty: &TypeRef| ty.resolve(compute);
+            function.uses.iter().map(move |used| (used.name, used.types.iter().map(resolved)))
+        })
     }
 
     /// Writes all definitions into `namespace op`.
@@ -132,7 +119,9 @@ impl Functions {
         text.line("namespace to_bf16 {");
         text.line("namespace math {");
         text.line("using namespace ::math;");
-        for (name, short) in SHORT.iter().filter(|(name, _)| self.is_short() && self.uses_piece(name)) {
+        for (name, short) in
+            SHORT.iter().filter(|(name, _)| self.short(name).is_some() && self.uses_piece(name))
+        {
             text.line(&format!(
                 "__device__ __forceinline__ f32 {name}(f32 x) {{ return ::math::{short}(x); }}"
             ));
@@ -140,19 +129,23 @@ impl Functions {
         text.line("}  // namespace math");
     }
 
-    /// Whether short forms stand in; they exist for f32 only.
-    fn is_short(&self) -> bool {
-        self.accuracy == Accuracy::Bf16 && self.dtypes.iter().all(|&dtype| dtype == DType::F32)
+    /// The short form of a prelude function, if it stands in: it is one of f32, so every call must be.
+    fn short(&self, name: &str) -> Option<&'static str> {
+        let (_, short) = SHORT.iter().find(|(full, _)| *full == name)?;
+        let mut types = self.needs().filter(|need| need.0 == name).flat_map(|need| need.1);
+        let stands_in =
+            self.accuracy == Accuracy::Bf16 && !self.is_wide() && types.all(|ty| ty == DType::F32);
+        stands_in.then_some(*short)
     }
 
-    /// The piece of the prelude that a function calls by this name.
-    fn piece(&self, name: &'static str) -> &'static str {
-        let short = SHORT.iter().find(|(full, _)| *full == name).filter(|_| self.is_short());
-        short.map_or(name, |(_, short)| short)
+    /// Whether something is computed in f64; its author wants more digits than the short forms have.
+    fn is_wide(&self) -> bool {
+        let computed = self.instances.iter().map(|(_, compute)| *compute);
+        computed.chain(self.needs().flat_map(|need| need.1)).any(|dtype| dtype == DType::F64)
     }
 
     fn uses_piece(&self, name: &str) -> bool {
-        self.functions.iter().flat_map(|(function, _)| function.uses).any(|used| used.name == name)
+        self.needs().any(|need| need.0 == name)
     }
 
     fn write_one(&self, text: &mut Writer, function: &DeviceFn, name: &str, lines: Lines) {
@@ -174,6 +167,17 @@ impl Functions {
     fn name(&self, function: &DeviceFn) -> &str {
         let found = self.functions.iter().find(|(other, _)| std::ptr::eq(*other, function));
         found.map_or(function.name, |(_, name)| name)
+    }
+}
+
+/// Notes a function with the type that it is called for, and the functions that it then calls.
+fn reach(function: &'static DeviceFn, compute: DType, found: &mut Vec<(&'static DeviceFn, DType)>) {
+    if found.iter().any(|(other, dtype)| std::ptr::eq(*other, function) && *dtype == compute) {
+        return;
+    }
+    found.push((function, compute));
+    for (callee, dtype) in function.instances(compute) {
+        reach(callee, dtype, found);
     }
 }
 

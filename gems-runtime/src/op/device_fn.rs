@@ -59,6 +59,19 @@ pub struct DeviceFn {
     pub uses: &'static [Use],
     /// Device functions that the text calls; [`Piece::Call`] counts in this list.
     pub calls: &'static [&'static DeviceFn],
+    /// The first parameter whose type is the type parameter: C++ finds that from the argument in its place.
+    pub decides: Option<usize>,
+    /// The calls with the types of their arguments, each combination once.
+    pub instances: &'static [Instance],
+}
+
+/// A call of a device function, as far as C++ finds the callee's type parameter from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instance {
+    /// The callee, a position in [`DeviceFn::calls`].
+    pub callee: usize,
+    /// Types of the arguments.
+    pub args: &'static [TypeRef],
 }
 
 /// Part of the text of a device function.
@@ -89,6 +102,15 @@ impl DeviceFn {
     pub fn library_calls(&self) -> usize {
         let own = self.uses.iter().filter(|used| LIBRARY.contains(&used.name)).count();
         own + self.calls.iter().map(|callee| callee.library_calls()).sum::<usize>()
+    }
+
+    /// The functions that are called where the type parameter is `compute`, each with what its own is.
+    pub(crate) fn instances(&self, compute: DType) -> impl Iterator<Item = (&'static DeviceFn, DType)> {
+        self.instances.iter().filter_map(move |instance| {
+            let callee = *self.calls.get(instance.callee)?;
+            let decided = callee.decides.and_then(|position| instance.args.get(position));
+            Some((callee, decided.map_or(compute, |ty| ty.resolve(compute))))
+        })
     }
 }
 

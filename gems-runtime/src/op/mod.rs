@@ -11,7 +11,7 @@ mod vjp;
 pub use builtin::BUILTIN;
 pub use cpu::{CpuKernel, Lane, Pointwise, cpu_kernel};
 pub use def::{Check, Compute, Numbers, OpDef, OutputDef, ParamDef, Promote, Role, Seen, TypeRef};
-pub use device_fn::{DeviceFn, LIBRARY, Piece, Use};
+pub use device_fn::{DeviceFn, Instance, LIBRARY, Piece, Use};
 pub use operand::Operand;
 pub use registry::Registry;
 pub use vjp::{Gradient, VjpDef, VjpSource, gradients, vjp};
