@@ -149,6 +149,20 @@ impl Type {
         *self == Type::Error || self.traits(generic).is_some_and(|own| own.implies(wanted))
     }
 
+    /// The types that the type is made of, in order: those of tuples inside a tuple too.
+    pub(crate) fn leaves(&self) -> Vec<&Type> {
+        match self {
+            Type::Tuple(members) => members.iter().flat_map(Type::leaves).collect(),
+            one => vec![one],
+        }
+    }
+
+    /// How many values each member of a tuple is made of.
+    pub(crate) fn widths(&self) -> Vec<usize> {
+        let members = if let Type::Tuple(members) = self { members } else { std::slice::from_ref(self) };
+        members.iter().map(|member| member.leaves().len()).collect()
+    }
+
     /// As the user writes it.
     pub(crate) fn describe(&self, generic: Option<&Generic>) -> String {
         let name = generic.map_or_else(|| "T".to_owned(), |generic| generic.ident.to_string());

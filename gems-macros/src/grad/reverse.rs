@@ -165,19 +165,14 @@ impl<'a, 'b> Reverse<'a, 'b> {
             match &stmt.kind {
                 StmtKind::Let { local, value } => {
                     let members = self.values(value);
-                    if let [one] = members.as_slice() {
-                        let ident = self.body.locals[*local].ident.clone();
-                        self.graph.name(*one, || ident);
-                    }
-                    self.values[*local] = members;
+                    self.bind(*local, members);
                 }
                 StmtKind::LetTuple { locals, value } => {
-                    let members = self.values(value);
-                    for (local, member) in locals.iter().zip(members) {
+                    let mut members = self.values(value).into_iter();
+                    for (local, width) in locals.iter().zip(value.ty.widths()) {
+                        let own = members.by_ref().take(width).collect();
                         if let Some(local) = *local {
-                            let ident = self.body.locals[local].ident.clone();
-                            self.graph.name(member, || ident);
-                            self.values[local] = vec![member];
+                            self.bind(local, own);
                         }
                     }
                 }
@@ -188,6 +183,15 @@ impl<'a, 'b> Reverse<'a, 'b> {
             }
         }
         block.tail.as_ref().map_or_else(Vec::new, |tail| self.values(tail))
+    }
+
+    /// Gives a local the members of its value.
+    fn bind(&mut self, local: LocalId, members: Vec<NodeId>) {
+        if let [one] = members.as_slice() {
+            let ident = self.body.locals[local].ident.clone();
+            self.graph.name(*one, || ident);
+        }
+        self.values[local] = members;
     }
 
     fn refuse(&self, stmt: &Stmt) {
@@ -212,7 +216,7 @@ impl<'a, 'b> Reverse<'a, 'b> {
         exprs.iter().map(|expr| self.value(expr)).collect()
     }
 
-    /// The members of an expression's value.
+    /// The members of an expression's value, those of tuples inside a tuple one by one.
     fn values(&mut self, expr: &Expr) -> Vec<NodeId> {
         let key = std::ptr::from_ref(expr);
         if let Some(known) = self.known.get(&key) {
@@ -302,8 +306,12 @@ impl<'a, 'b> Reverse<'a, 'b> {
                     (gradients, value)
                 }
                 StmtKind::LetTuple { locals, value } => {
-                    let of = |local: &Option<LocalId>| local.and_then(|local| self.flows.remove(&(local, 0)));
-                    (locals.iter().map(of).collect(), value)
+                    let places = locals.iter().zip(value.ty.widths());
+                    let places = places.flat_map(|(local, width)| (0..width).map(move |i| (*local, i)));
+                    let of = |(local, i): (Option<LocalId>, usize)| {
+                        local.and_then(|local| self.flows.remove(&(local, i)))
+                    };
+                    (places.map(of).collect(), value)
                 }
                 _ => continue,
             };
@@ -320,14 +328,10 @@ impl<'a, 'b> Reverse<'a, 'b> {
         }
         match &expr.kind {
             ExprKind::Local(local) => {
-                let members: Vec<Type> = match &expr.ty {
-                    Type::Tuple(members) => members.clone(),
-                    one => vec![one.clone()],
-                };
-                for (i, (gradient, ty)) in gradients.iter().zip(members).enumerate() {
+                for (i, (gradient, ty)) in gradients.iter().zip(expr.ty.leaves()).enumerate() {
                     if let Some(gradient) = *gradient
                         && self.active[*local]
-                        && is_differentiable(&ty)
+                        && is_differentiable(ty)
                     {
                         self.flow((*local, i), gradient, expr.span);
                     }
@@ -335,8 +339,11 @@ impl<'a, 'b> Reverse<'a, 'b> {
             }
             ExprKind::Block(block) => self.block(block, gradients),
             ExprKind::Tuple(members) => {
-                for (member, gradient) in members.iter().zip(gradients) {
-                    self.pull(member, &[*gradient]);
+                let mut rest = gradients;
+                for (member, width) in members.iter().zip(expr.ty.widths()) {
+                    let (own, others) = rest.split_at(width.min(rest.len()));
+                    self.pull(member, own);
+                    rest = others;
                 }
             }
             ExprKind::If { cond, then, otherwise } => {
@@ -449,12 +456,8 @@ impl<'a, 'b> Reverse<'a, 'b> {
 
     /// `callee::backward(gradients of its results, its arguments)` gives the gradients of its float arguments.
     fn pull_call(&mut self, expr: &Expr, callee: usize, args: &[Expr], gradients: &[Option<NodeId>]) {
-        let members = match &expr.ty {
-            Type::Tuple(members) => members.clone(),
-            one => vec![one.clone()],
-        };
         let mut operands = Vec::new();
-        for (gradient, ty) in gradients.iter().zip(&members) {
+        for (gradient, ty) in gradients.iter().zip(expr.ty.leaves()) {
             if is_differentiable(ty) {
                 operands.push(gradient.unwrap_or_else(|| self.graph.zero(ty, expr.span)));
             }
@@ -486,8 +489,5 @@ impl<'a, 'b> Reverse<'a, 'b> {
 }
 
 fn has_differentiable(ty: &Type) -> bool {
-    match ty {
-        Type::Tuple(members) => members.iter().any(is_differentiable),
-        one => is_differentiable(one),
-    }
+    ty.leaves().into_iter().any(is_differentiable)
 }
