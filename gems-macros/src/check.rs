@@ -3,6 +3,8 @@
 //! Behind these rules writing cannot fail. What rustc says better (two types that differ, a condition that is not
 //! bool, assignment without `mut`) is left to rustc.
 
+mod range;
+
 use crate::dtype::DType;
 use crate::errors::{Errors, choices};
 use crate::model::{Body, Comparison, Expr, ExprKind, LiteralValue, StmtKind};
@@ -66,7 +68,10 @@ impl Ctx<'_> {
             {
                 format!("`{text}` is a number where {ty} is needed; bound it by `Number`")
             }
-            _ => return,
+            _ => match range::excess(literal, &expr.ty) {
+                Some(range) => format!("`{}` does not fit {ty}, which holds {range}", literal.signed()),
+                None => return,
+            },
         };
         self.errors.at_span(expr.span, message);
     }
@@ -113,13 +118,11 @@ impl Ctx<'_> {
     /// `<`, `<=`, `>` and `>=` need real numbers.
     fn order_needs_real(&self, expr: &Expr) {
         let ExprKind::Compare { op, lhs, .. } = &expr.kind else { return };
-        if op.orders()
-            && lhs.ty != Type::Index
-            && lhs.ty.is_generic()
-            && !lhs.ty.has(Trait::Real, self.generic)
-        {
+        let is_scalar = lhs.ty.is_generic() || matches!(lhs.ty, Type::Fixed(_));
+        if op.orders() && is_scalar && !lhs.ty.has(Trait::Real, self.generic) {
             let ty = lhs.ty.describe(self.generic);
-            self.errors.at_span(expr.span, format_args!("{ty} has no order; bound it by `Real`"));
+            let hint = if lhs.ty == Type::Generic { "bound it by `Real`" } else { "compare its parts" };
+            self.errors.at_span(expr.span, format_args!("{ty} has no order; {hint}"));
         }
     }
 

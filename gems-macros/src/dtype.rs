@@ -61,6 +61,9 @@ const TABLE: [(DType, &str, &str, Category, DType); 18] = [
     (C128, "C128", "c128", Category::Complex, C128),
 ];
 
+/// Floats, each with the complex dtype whose parts it is.
+const COMPLEX: [(DType, DType); 3] = [(F16, C32), (F32, C64), (F64, C128)];
+
 impl DType {
     /// All dtypes, in table order.
     pub(crate) fn all() -> impl Iterator<Item = DType> {
@@ -85,6 +88,16 @@ impl DType {
         self.row().4
     }
 
+    /// The complex dtype with parts of this one.
+    pub(crate) fn complex(self) -> Option<DType> {
+        COMPLEX.iter().find(|row| row.0 == self).map(|row| row.1)
+    }
+
+    /// The dtype of the parts of a complex one; any other itself.
+    pub(crate) fn real(self) -> DType {
+        COMPLEX.iter().find(|row| row.1 == self).map_or(self, |row| row.0)
+    }
+
     pub(crate) fn from_name(name: &str) -> Option<DType> {
         TABLE.iter().find(|row| row.2 == name).map(|row| row.0)
     }
@@ -100,6 +113,12 @@ impl DType {
 
     pub(crate) fn is_float(self) -> bool {
         self.category() == Category::Float
+    }
+
+    /// Of an integer, whether it has a sign, and its bits.
+    pub(crate) fn integer(self) -> Option<(bool, u32)> {
+        let name = self.name();
+        self.is_int().then(|| Some((name.starts_with('i'), name[1..].parse().ok()?))).flatten()
     }
 
     /// The variant of the runtime's enum: `F32`.

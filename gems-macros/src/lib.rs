@@ -71,7 +71,7 @@ use proc_macro::TokenStream;
 /// A literal has the type of what it meets, also where that is the type parameter: `2 * x`, `0.5 * x`. One that meets
 /// nothing is i32 or, with a point, the type parameter if that is a float, else f64; as an argument of a call it meets
 /// nothing, so it may need a suffix. The result of a call has the type of what it meets, else of its first argument;
-/// `let name: Type` says another.
+/// `let name: Type` says another. A literal outside the range of its type is an error.
 #[proc_macro_attribute]
 pub fn pointwise_dynamic(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::pointwise_dynamic(args.into(), item.into()).into()

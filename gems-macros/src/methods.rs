@@ -373,12 +373,12 @@ impl Res {
                 Type::Generic if generic.is_some_and(|generic| generic.bound.may_be_complex()) => Type::Real,
                 // `T: Float` has complex partners, whose parts are `T`.
                 Type::Complex => Type::Generic,
+                Type::Fixed(dtype) => Type::Fixed(dtype.real()),
                 other => other.clone(),
             },
             Res::Complex => match receiver {
                 Type::Generic => Type::Complex,
-                Type::Fixed(DType::F32) => Type::Fixed(DType::C64),
-                Type::Fixed(DType::F64) => Type::Fixed(DType::C128),
+                Type::Fixed(dtype) => dtype.complex().map_or(Type::Error, Type::Fixed),
                 _ => Type::Error,
             },
             Res::Bool => BOOL,

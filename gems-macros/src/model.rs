@@ -214,6 +214,13 @@ pub(crate) enum LiteralValue {
     Float(String),
 }
 
+impl Literal {
+    /// As written, with its sign.
+    pub(crate) fn signed(&self) -> String {
+        format!("{}{}", if self.negative { "-" } else { "" }, self.text)
+    }
+}
+
 /// A comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Comparison {

@@ -33,6 +33,9 @@ pub(crate) enum Type {
     Error,
 }
 
+/// What is said of a tuple of one, as a type, a value or a pattern.
+pub(crate) const TUPLE_OF_ONE: &str = "a tuple of one is not supported here; remove `(` and `,)`";
+
 /// The type `bool`.
 pub(crate) const BOOL: Type = Type::Fixed(DType::Bool);
 
@@ -138,8 +141,11 @@ impl Type {
             Type::Generic => generic.map(|generic| generic.bound),
             Type::Real => Some(Trait::Real),
             Type::Complex => Some(Trait::Analytic),
-            Type::Fixed(dtype) if dtype.is_float() => Some(Trait::Float),
-            Type::Fixed(_) => Some(Trait::Int),
+            Type::Fixed(dtype) => Some(match dtype.category() {
+                Category::Bool | Category::Int => Trait::Int,
+                Category::Float => Trait::Float,
+                Category::Complex => Trait::Analytic,
+            }),
             Type::Index | Type::Tuple(_) | Type::Unit | Type::Var(_) | Type::Error => None,
         }
     }
@@ -221,6 +227,10 @@ pub(crate) fn parse(ty: &syn::Type, generic: Option<&Generic>, errors: &Errors) 
         syn::Type::Path(path) if path.qself.is_none() => parse_path(&path.path, generic, errors),
         syn::Type::Paren(inner) => parse(&inner.elem, generic, errors),
         syn::Type::Group(inner) => parse(&inner.elem, generic, errors),
+        syn::Type::Tuple(tuple) if tuple.elems.len() == 1 => {
+            errors.at(ty, TUPLE_OF_ONE);
+            Type::Error
+        }
         syn::Type::Tuple(tuple) if !tuple.elems.is_empty() => {
             Type::Tuple(tuple.elems.iter().map(|elem| parse(elem, generic, errors)).collect())
         }

@@ -10,7 +10,7 @@ use crate::dtype::DType;
 use crate::errors::list;
 use crate::methods::{Arg, Constant, Method, Res, suggestion};
 use crate::model::{Block, Callee, Comparison, Expr, ExprKind, Literal, LiteralValue};
-use crate::types::{self, BOOL, Type};
+use crate::types::{self, BOOL, TUPLE_OF_ONE, Type};
 
 /// The operation of an arithmetic or bit operator.
 fn operator(op: &BinOp) -> Option<&'static str> {
@@ -76,6 +76,10 @@ impl Reader<'_> {
                 Expr { kind: ExprKind::Block(read), ty, span: block.span() }
             }
             syn::Expr::Cast(cast) => self.cast(cast),
+            syn::Expr::Tuple(tuple) if tuple.elems.len() == 1 => {
+                self.errors.at(tuple, TUPLE_OF_ONE);
+                Expr::error(tuple.span())
+            }
             syn::Expr::Tuple(tuple) if !tuple.elems.is_empty() => {
                 let members: Vec<Expr> = tuple.elems.iter().map(|elem| self.expr(elem)).collect();
                 let ty = Type::Tuple(members.iter().map(|member| member.ty.clone()).collect());

@@ -1,0 +1,8 @@
+use gems_ops::prelude::*;
+
+#[pointwise_dynamic]
+fn f<T: Float>(x: T) -> (T,) {
+    (x,)
+}
+
+fn main() {}
