@@ -23,9 +23,29 @@ fn check(op: &'static OpDef, dtypes: &[DType]) {
 #[cfg(feature = "nvrtc")]
 #[track_caller]
 fn compiles(op: &'static OpDef) {
+    let (_, plan) = gems_runtime::plan::representative(op).expect("every op has a plan");
+    compiles_as(&plan);
+}
+
+/// Compiles the op's kernel of tiles, for matrices of one dtype of which every other one is turned.
+#[cfg(feature = "nvrtc")]
+#[track_caller]
+fn compiles_in_tiles(op: &'static OpDef, dtype: DType) {
+    use gems_runtime::plan::{Argument, preview};
+
+    let x = StridedBuffer::zeros(dtype, &[300, 300], Device::Cpu).expect("memory for an operand");
+    let turned = x.transpose(0, 1).expect("a matrix has two axes");
+    let operands: Vec<_> =
+        (0..op.params.len()).map(|i| Argument::Buffer(Buffer::meta([&x, &turned][i % 2]))).collect();
+    let (_, plan) = preview(op, &operands).expect("every op has a plan");
+    compiles_as(&plan);
+}
+
+#[cfg(feature = "nvrtc")]
+#[track_caller]
+fn compiles_as(plan: &gems_runtime::plan::Plan) {
     use gems_runtime::compile::{Arch, Nvrtc};
 
-    let (_, plan) = gems_runtime::plan::representative(op).expect("every op has a plan");
     let source = gems_runtime::emit::source(&plan.spec).expect("every op has a kernel");
     let nvrtc = Nvrtc::get().expect("these tests need NVRTC");
     if let Err(error) = nvrtc.compile(&source.text, &source.entry, Arch::from_number(90)) {
@@ -297,4 +317,234 @@ fn names_that_cpp_keeps_for_itself() {
         größe + T::NAN.max(1)
     }
     check(template::DEF, &FLOATS);
+}
+
+#[test]
+fn names_mean_what_they_mean_in_rust() {
+    #[device_fn]
+    fn loops(x: i32) -> i32 {
+        let _i = x;
+        let mut sum = 0;
+        for _ in 0..3 {
+            sum += _i;
+        }
+        sum
+    }
+
+    #[device_fn]
+    #[expect(non_snake_case, reason = "a constant may have the name of a parameter")]
+    fn inner(K: i32) -> i32 {
+        let y = {
+            let twice = K + K;
+            const K: i32 = 2;
+            K * twice
+        };
+        K - y
+    }
+
+    #[device_fn]
+    fn raw(r#x: i32) -> i32 {
+        let r#for = x + 1;
+        r#for
+    }
+
+    macro_rules! op {
+        ($name:ident, $x:ident, $y:ident, $value:expr) => {
+            #[pointwise_dynamic(grad)]
+            fn $name<T: Float>($x: T, $y: T) -> T {
+                let t = 2.0 * $x;
+                t * t + $value
+            }
+        };
+    }
+    op!(of_macro, x, y, y * y + x);
+
+    #[pointwise_dynamic(outputs(r#type, b), grad)]
+    fn r#final<T: Float>(r#in: T, y: T) -> (T, T) {
+        let r#do = r#in * y;
+        (r#do * y, r#in)
+    }
+
+    #[pointwise_dynamic]
+    fn all(x: i32) -> (i32, i32, i32) {
+        (loops(x), inner(x), raw(x))
+    }
+    check(r#final::DEF, &FLOATS);
+    check(r#final::BACKWARD, &FLOATS);
+    check(all::DEF, &[DType::I32]);
+    check(of_macro::DEF, &FLOATS);
+    check(of_macro::BACKWARD, &FLOATS);
+    assert_eq!(all::scalar(10), (30, 2, 11));
+    assert_eq!(of_macro::scalar(1f64, 3.0), 14.0);
+    assert_eq!(of_macro::backward(1f64, 1.0, 3.0), (9.0, 6.0));
+}
+
+#[test]
+fn a_mutable_name_is_read_where_it_stands() {
+    #[device_fn]
+    fn bound(x: i32) -> i32 {
+        let mut n = x & 15;
+        for _ in 0..(n as i32) {
+            n += 1;
+            if n > 1000 {
+                break;
+            }
+        }
+        n
+    }
+
+    #[device_fn]
+    fn operand(x: i32) -> i32 {
+        let mut n = x;
+        (n as i32)
+            + if x > 0 {
+                n = 5;
+                n
+            } else {
+                x
+            }
+    }
+
+    #[device_fn]
+    fn start(x: i32) -> i32 {
+        let mut n = x & 15;
+        let mut count = 0;
+        for _ in n..({
+            n = 0;
+            n + 10
+        }) {
+            count += 1;
+        }
+        count
+    }
+
+    #[pointwise_dynamic]
+    fn all(x: i32) -> (i32, i32, i32) {
+        (bound(x), operand(x), start(x))
+    }
+    check(all::DEF, &[DType::I32]);
+    assert_eq!(all::scalar(2), (4, 7, 8));
+}
+
+#[test]
+fn the_least_integer_is_a_literal_of_every_type() {
+    #[pointwise_dynamic]
+    fn float<T: Float>(x: T) -> T {
+        x + -9_223_372_036_854_775_808
+    }
+    #[pointwise_dynamic]
+    fn number<T: Number>(x: T) -> T {
+        x * -9_223_372_036_854_775_808
+    }
+    check(float::DEF, &FLOATS);
+    check(number::DEF, &FLOATS);
+    check(number::DEF, &[DType::I64, DType::C64]);
+}
+
+#[test]
+fn functions_are_called_for_other_types_than_the_op_computes_in() {
+    #[device_fn]
+    fn square<T: Number>(x: T) -> T {
+        x * x + 1
+    }
+    #[device_fn]
+    fn rooted<T: Analytic>(x: T) -> T {
+        square(x).sqrt()
+    }
+    #[device_fn]
+    fn is_odd<T: Int>(x: T) -> bool {
+        x & 1 == 1
+    }
+    #[device_fn]
+    fn turns<T: Float>(x: T) -> T {
+        x / (2 * T::PI)
+    }
+
+    #[pointwise_dynamic]
+    fn integers(x: i64) -> i64 {
+        square(x)
+    }
+    #[pointwise_dynamic]
+    fn floats(x: f64) -> f64 {
+        2.0 * rooted(x)
+    }
+    #[pointwise_dynamic]
+    fn beside<T: Float>(x: T, a: f64) -> (T, f64, bool, f64) {
+        (x, rooted(a), is_odd(x as i64), turns(a))
+    }
+    #[pointwise_dynamic]
+    fn of_integers<T: Int>(x: T, n: i64) -> (T, i64) {
+        (square(x), square(n))
+    }
+    #[pointwise_dynamic]
+    fn complex<T: Float>(x: T, y: T) -> T {
+        rooted(x.to_complex(y)).re()
+    }
+    check(integers::DEF, &[DType::I64]);
+    check(floats::DEF, &[DType::F64]);
+    check(beside::DEF, &FLOATS);
+    check(of_integers::DEF, &INTEGERS);
+    check(complex::DEF, &FLOATS);
+}
+
+#[test]
+fn complex_numbers_inside_a_function() {
+    #[pointwise_dynamic]
+    fn of_parameter<T: Float>(x: T, y: T) -> (T, T) {
+        let z = x.to_complex(y);
+        ((z * 0.5 - 1).re(), z.conj().im())
+    }
+    #[pointwise_dynamic(grad)]
+    fn of_f32(x: f32, y: f32) -> f32 {
+        let z = 0.5 * x.to_complex(y) + 2;
+        (z * z).im() + z.abs() * y
+    }
+    check(of_parameter::DEF, &FLOATS);
+    check(of_f32::DEF, &[DType::F32]);
+    check(of_f32::BACKWARD, &[DType::F32]);
+}
+
+#[test]
+fn short_forms_are_for_real_numbers() {
+    #[pointwise_dynamic]
+    fn waves<T: Float>(x: T, y: T) -> T {
+        let z = (x * 0.01).to_complex(y * 0.01);
+        z.exp().re() * y.exp() + z.tanh().im()
+    }
+    #[cfg(feature = "nvrtc")]
+    compiles_in_tiles(waves::DEF, DType::BF16);
+}
+
+#[test]
+fn arrays_of_numbers_that_are_not_finite() {
+    #[device_fn]
+    fn pick(i: i32) -> f64 {
+        const TABLE: [f64; 4] = [f64::INFINITY, f64::NAN, f64::NEG_INFINITY, f64::MAX];
+        TABLE[i & 3]
+    }
+    #[pointwise_dynamic]
+    fn picked(i: i32) -> f64 {
+        pick(i)
+    }
+    check(picked::DEF, &[DType::I32]);
+}
+
+#[test]
+#[expect(non_snake_case, reason = "C++ keeps such names for itself")]
+fn names_of_any_letters_reach_the_kernel() {
+    #[device_fn]
+    fn assert(größe: f32) -> f32 {
+        größe + 1.0
+    }
+    #[device_fn]
+    fn __shared__(x: f32) -> f32 {
+        assert(x) * 2.0
+    }
+    #[pointwise_dynamic(name = "my-op ö", outputs(yy, yy_tile_bytes))]
+    fn größer(NULL: f32, char16_t: f32, __int128: f32, __syncthreads: f32) -> (f32, f32) {
+        (__shared__(NULL) + char16_t, __int128 - __syncthreads)
+    }
+    check(größer::DEF, &[DType::F32]);
+    #[cfg(feature = "nvrtc")]
+    compiles_in_tiles(größer::DEF, DType::F32);
 }

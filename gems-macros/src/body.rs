@@ -9,8 +9,11 @@ mod expr;
 mod literal;
 mod refuse;
 
+use std::collections::BTreeSet;
+
 use proc_macro2::Span;
 use quote::ToTokens;
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Ident, Pat};
 
@@ -33,6 +36,10 @@ pub(crate) fn read(block: &syn::Block, signature: &Signature, attribute: Attribu
         scopes: vec![Vec::new()],
     };
     for param in &signature.params {
+        if reader.lookup(&param.ident).is_some() {
+            let name = &param.ident;
+            errors.at(name, format_args!("two parameters are named `{name}`; choose another name"));
+        }
         reader.declare(&param.ident, param.ty.clone(), param.mutable);
     }
     for pattern in &signature.patterns {
@@ -69,20 +76,25 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn declare(&mut self, ident: &Ident, ty: Type, mutable: bool) -> LocalId {
-        self.body.locals.push(Local { ident: ident.clone(), ty, mutable });
-        let id = self.body.locals.len() - 1;
+        let id = self.add_local(ident.clone(), ty, mutable);
         self.name(ident, Named::Local(id));
         id
     }
 
+    /// Adds a local that no name means.
+    fn add_local(&mut self, ident: Ident, ty: Type, mutable: bool) -> LocalId {
+        self.body.locals.push(Local { ident, ty, mutable });
+        self.body.locals.len() - 1
+    }
+
     fn name(&mut self, ident: &Ident, named: Named) {
         if let Some(scope) = self.scopes.last_mut() {
-            scope.push((ident.to_string(), named));
+            scope.push((ident.unraw().to_string(), named));
         }
     }
 
     fn lookup(&self, ident: &Ident) -> Option<Named> {
-        let name = ident.to_string();
+        let name = ident.unraw().to_string();
         self.scopes
             .iter()
             .rev()
@@ -116,11 +128,17 @@ impl Reader<'_> {
     fn block(&mut self, block: &syn::Block, has_value: bool) -> Block {
         self.scopes.push(Vec::new());
         let mut read = Block::default();
+        // A constant is known in the whole block, also before it.
+        for stmt in &block.stmts {
+            if let syn::Stmt::Item(syn::Item::Const(item)) = stmt {
+                self.const_item(item);
+            }
+        }
         for (i, stmt) in block.stmts.iter().enumerate() {
             let is_last = i + 1 == block.stmts.len();
             match stmt {
                 syn::Stmt::Local(local) => read.stmts.extend(self.local(local)),
-                syn::Stmt::Item(syn::Item::Const(item)) => self.const_item(item),
+                syn::Stmt::Item(syn::Item::Const(_)) => {}
                 syn::Stmt::Item(item) => self.errors.at(
                     item,
                     "items other than `const` are not supported here; move this one out of the function",
@@ -176,6 +194,7 @@ impl Reader<'_> {
         }
         let kind = match pattern {
             Pat::Tuple(tuple) => {
+                self.check_names(tuple);
                 let members: Vec<Type> = self.members(&value, tuple.elems.len());
                 let locals =
                     tuple.elems.iter().zip(members).map(|(elem, ty)| self.pattern(elem, ty)).collect();
@@ -206,6 +225,21 @@ impl Reader<'_> {
         members
     }
 
+    /// A tuple of names has several, and they differ.
+    fn check_names(&self, tuple: &syn::PatTuple) {
+        if tuple.elems.len() == 1 {
+            self.errors.at(tuple, types::TUPLE_OF_ONE);
+        }
+        let mut names = BTreeSet::new();
+        for elem in &tuple.elems {
+            if let Pat::Ident(syn::PatIdent { ident, .. }) = elem
+                && !names.insert(ident.unraw().to_string())
+            {
+                self.errors.at(ident, format_args!("`{ident}` is bound twice here; choose another name"));
+            }
+        }
+    }
+
     /// Declares the name of a pattern; `None` for `_` and after a mistake.
     fn pattern(&mut self, pattern: &Pat, ty: Type) -> Option<LocalId> {
         match pattern {
@@ -215,6 +249,10 @@ impl Reader<'_> {
                         ident.mutability,
                         "`mut` is only supported in `#[device_fn]`; bind a new name with `let`",
                     );
+                }
+                if let Some(Named::Const(_)) = self.lookup(&ident.ident) {
+                    let name = &ident.ident;
+                    self.errors.at(name, format_args!("`{name}` is a constant here; choose another name"));
                 }
                 Some(self.declare(&ident.ident, ty, ident.mutability.is_some()))
             }
@@ -354,7 +392,7 @@ impl Reader<'_> {
                 value
             }
         };
-        Some(StmtKind::Assign { local, value })
+        Some(StmtKind::Assign { local, place: place.span(), value })
     }
 
     /// `for i in start..end`
@@ -384,7 +422,10 @@ impl Reader<'_> {
         self.infer.unify(&start.ty, &end.ty);
         self.scopes.push(Vec::new());
         let local = match &*lop.pat {
-            Pat::Wild(wild) => Some(self.declare(&Ident::new("_i", wild.span()), start.ty.clone(), false)),
+            Pat::Wild(wild) => {
+                let ident = Ident::new("_i", Span::mixed_site().located_at(wild.span()));
+                Some(self.add_local(ident, start.ty.clone(), false))
+            }
             pattern => {
                 if let Pat::Ident(syn::PatIdent { mutability: Some(mutability), .. }) = pattern {
                     self.errors

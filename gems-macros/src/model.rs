@@ -116,6 +116,8 @@ pub(crate) enum StmtKind {
     },
     Assign {
         local: LocalId,
+        /// Where the name stands.
+        place: Span,
         value: Expr,
     },
     If {

@@ -3,9 +3,14 @@
 //! `x + 0.5 * y.exp()` becomes `Number::add(x, Number::mul(T::from_float(0.5), Analytic::exp(y)))` with absolute
 //! paths. Guarantees that rustc finds every type that the model has: names carry their type, and so do literals and
 //! calls. Tokens of the user keep their spans; what is new lies at the operator it stands for.
+//! Every local and every constant has a name of its own, so that rustc finds the one that the model has, or none: names
+//! that macros keep apart are one text to the model, and rustc then reports the use.
+
+use std::collections::BTreeSet;
 
 use proc_macro2::{Ident, Literal as Token, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
 
 use crate::model::{Block, Body, Expr, ExprKind, Literal, LiteralValue, Stmt, StmtKind};
 use crate::signature::Signature;
@@ -13,10 +18,34 @@ use crate::types::{Generic, Type};
 
 /// The statements of the function's body.
 pub(crate) fn write(signature: &Signature, body: &Body, private: &TokenStream) -> TokenStream {
-    let writer = Writer { body, generic: signature.generic.as_ref(), private };
-    let consts = body.consts.iter().map(|constant| &constant.item);
+    let (names, const_names) = names(signature.params.len(), body);
+    let consts: Vec<syn::ItemConst> = body
+        .consts
+        .iter()
+        .zip(&const_names)
+        .map(|(constant, name)| syn::ItemConst { ident: name.clone(), ..constant.item.clone() })
+        .collect();
+    let writer = Writer { body, names, const_names, generic: signature.generic.as_ref(), private };
     let block = writer.block(&body.block);
     quote!(#(#consts)* #block)
+}
+
+/// Names of the locals and of the constants. Parameters keep theirs, others do where nobody has it before them.
+fn names(n_params: usize, body: &Body) -> (Vec<Ident>, Vec<Ident>) {
+    let callees = body.callees.iter().filter_map(|callee| callee.path.get_ident());
+    let mut taken: BTreeSet<String> = callees.map(|ident| ident.unraw().to_string()).collect();
+    let (params, others) = body.locals.split_at(n_params);
+    taken.extend(params.iter().map(|param| param.ident.unraw().to_string()));
+    let mut unique = |ident: &Ident| {
+        let numbered = (1..).map(|n: usize| format_ident!("{}_{}", ident, n, span = ident.span()));
+        let mut candidates = std::iter::once(ident.clone()).chain(numbered);
+        candidates.find(|name| taken.insert(name.unraw().to_string())).unwrap_or_else(|| ident.clone())
+    };
+    // Constants stand at the top of the function, where names of inner blocks would hide them.
+    let consts = body.consts.iter().map(|constant| unique(&constant.item.ident)).collect();
+    let params = params.iter().map(|param| param.ident.clone());
+    let locals = params.chain(others.iter().map(|local| unique(&local.ident))).collect();
+    (locals, consts)
 }
 
 /// A span for what the macro adds: shown at the user's token, known to lints as expanded.
@@ -26,6 +55,9 @@ fn added(span: Span) -> Span {
 
 struct Writer<'a> {
     body: &'a Body,
+    /// Names of the locals.
+    names: Vec<Ident>,
+    const_names: Vec<Ident>,
     generic: Option<&'a Generic>,
     private: &'a TokenStream,
 }
@@ -55,8 +87,8 @@ impl Writer<'_> {
                 let value = self.expr(value);
                 quote_spanned!(span=> let (#(#patterns,)*): (#(#types,)*) = #value;)
             }
-            StmtKind::Assign { local, value } => {
-                let (name, value) = (&self.body.locals[*local].ident, self.expr(value));
+            StmtKind::Assign { local, place, value } => {
+                let (name, value) = (at(&self.names[*local], *place), self.expr(value));
                 quote_spanned!(span=> #name = #value;)
             }
             StmtKind::If { cond, then, otherwise } => {
@@ -72,8 +104,8 @@ impl Writer<'_> {
                 quote_spanned!(span=> while #cond { #body })
             }
             StmtKind::For { local, start, end, body } => {
-                let name = &self.body.locals[*local].ident;
-                let (start, end, body) = (self.expr(start), self.expr(end), self.block(body));
+                let name = &self.names[*local];
+                let (start, end, body) = (self.operand(start), self.operand(end), self.block(body));
                 quote_spanned!(span=> for #name in #start..#end { #body })
             }
             StmtKind::Block(block) => {
@@ -90,8 +122,7 @@ impl Writer<'_> {
     }
 
     fn binding(&self, local: usize) -> TokenStream {
-        let local = &self.body.locals[local];
-        let (mutability, ident) = (local.mutable.then(|| quote!(mut)), &local.ident);
+        let (mutability, ident) = (self.body.locals[local].mutable.then(|| quote!(mut)), &self.names[local]);
         quote!(#mutability #ident)
     }
 
@@ -100,19 +131,11 @@ impl Writer<'_> {
         let private = self.private;
         match &expr.kind {
             ExprKind::Literal(literal) => self.literal(literal, &expr.ty, expr.span),
-            ExprKind::Local(local) => {
-                let mut name = self.body.locals[*local].ident.clone();
-                name.set_span(expr.span);
-                name.into_token_stream()
-            }
-            ExprKind::Const(id) => {
-                let mut name = self.body.consts[*id].item.ident.clone();
-                name.set_span(expr.span);
-                name.into_token_stream()
-            }
+            ExprKind::Local(local) => at(&self.names[*local], expr.span).into_token_stream(),
+            ExprKind::Const(id) => at(&self.const_names[*id], expr.span).into_token_stream(),
             ExprKind::Index { array, index } => {
-                let constant = &self.body.consts[*array];
-                let (name, last) = (&constant.item.ident, constant.values.len().saturating_sub(1));
+                let name = &self.const_names[*array];
+                let last = self.body.consts[*array].values.len().saturating_sub(1);
                 if let Some(position) = index.as_position().filter(|position| *position <= last) {
                     return quote_spanned!(span=> #name[#position]);
                 }
@@ -169,14 +192,15 @@ impl Writer<'_> {
         }
     }
 
-    /// An operand of a comparison or of `&&`: in parentheses where Rust needs them.
+    /// An operand of a comparison, of `&&` or of `..`: in parentheses where Rust needs them.
     fn operand(&self, expr: &Expr) -> TokenStream {
-        let value = self.expr(expr);
-        match expr.kind {
+        match &expr.kind {
             ExprKind::Compare { .. } | ExprKind::Logic { .. } | ExprKind::If { .. } | ExprKind::Block(_) => {
+                let value = self.expr(expr);
                 quote!((#value))
             }
-            _ => value,
+            ExprKind::Cast(value) if value.ty == expr.ty => self.operand(value),
+            _ => self.expr(expr),
         }
     }
 
@@ -206,7 +230,7 @@ impl Writer<'_> {
         let owner = self.ty(ty);
         let at = added(span);
         let suffix = match ty {
-            Type::Fixed(dtype) => dtype.name(),
+            Type::Fixed(dtype) if dtype.is_scalar_type() => dtype.name(),
             Type::Index => "usize",
             _ => "",
         };
@@ -215,9 +239,9 @@ impl Writer<'_> {
         }
         // A literal with a suffix is no longer the user's; lints would misread it.
         let value = number(&literal.text, suffix, if suffix.is_empty() { span } else { at });
-        match (ty, &literal.value) {
-            (Type::Fixed(_) | Type::Index, _) => quote!(#sign #value),
-            (_, LiteralValue::Float(_)) => {
+        match literal.value {
+            _ if !suffix.is_empty() => quote!(#sign #value),
+            LiteralValue::Float(_) => {
                 quote_spanned!(at=> <#owner as #private::math::Analytic>::from_float(#sign #value))
             }
             _ => quote_spanned!(at=> <#owner as #private::math::Number>::from_int(#sign #value)),
@@ -227,6 +251,13 @@ impl Writer<'_> {
     fn ty(&self, ty: &Type) -> TokenStream {
         ty.rust(self.generic, self.private)
     }
+}
+
+/// A name in use at some place.
+fn at(name: &Ident, span: Span) -> Ident {
+    let mut name = name.clone();
+    name.set_span(span);
+    name
 }
 
 /// A literal token with a suffix.
