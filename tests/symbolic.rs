@@ -32,6 +32,10 @@ impl Buffer for Plain {
         Ok(Plain(Meta { layout, ..self.0.clone() }))
     }
 
+    fn unset(&self, layout: Layout) -> Result<Plain> {
+        self.with_layout(layout)
+    }
+
     fn run(
         op: &'static OpDef,
         operands: &[Operand<'_, Plain>],

@@ -311,7 +311,8 @@ fn errors_of_traces_tell_the_sizes_of_the_run() {
     let f = compile(|[x, y]: [SymbolicBuffer; 2]| add(&x, &y));
     let [x, y] = [[2, 3], [4, 3]].map(|shape| StridedBuffer::zeros(DType::F32, &shape, Device::Cpu).unwrap());
     let text = f.call([&x, &y]).unwrap_err().to_string();
-    assert!(text.ends_with("; in this run x0.shape[0] is 2, x1.shape[0] is 4"), "{text}");
+    let sizes = "; in this run x0.shape[0] is 2, x0.shape[1] is 3, x1.shape[0] is 4, x1.shape[1] is 3";
+    assert!(text.ends_with(sizes), "{text}");
 }
 
 #[test]

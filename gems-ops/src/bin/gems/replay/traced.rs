@@ -34,6 +34,10 @@ impl Buffer for TracedBuffer {
         self.0.with_layout(layout).map(TracedBuffer)
     }
 
+    fn unset(&self, layout: Layout) -> Result<Self> {
+        self.0.unset(layout).map(TracedBuffer)
+    }
+
     fn run(
         op: &'static OpDef,
         operands: &[Operand<'_, Self>],
