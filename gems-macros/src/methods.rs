@@ -421,6 +421,15 @@ mod tests {
     }
 
     #[test]
+    fn the_guide_lists_every_method() {
+        let guide = include_str!("../../docs/guide.md");
+        let operators = ["add", "sub", "mul", "div", "neg", "bitand", "bitor", "bitxor", "not", "shl", "shr"];
+        for name in Method::names().filter(|name| !operators.contains(name)) {
+            assert!(guide.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+
+    #[test]
     fn no_prelude_name_is_a_cpp_keyword() {
         for row in METHODS {
             assert!(!crate::names::is_reserved(row.cuda), "{}", row.cuda);
