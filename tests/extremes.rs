@@ -67,8 +67,8 @@ fn sizes_below_zero_are_refused() {
 #[test]
 fn views_that_leave_the_address_space_are_refused() {
     let x = ramp(8).narrow(0, 1, 6).unwrap();
-    for offset in [isize::MAX - 3, isize::MAX, isize::MIN] {
-        let Ok(layout) = Layout::new(&[4], &[1], offset) else { continue };
+    for offset in [isize::MAX - 3, isize::MAX - 4, isize::MIN] {
+        let layout = Layout::new(&[4], &[1], offset).unwrap();
         let function = compile(move |[x]: [SymbolicBuffer; 1]| neg(&x.with_layout(Layout::from(&layout))?));
         refused(function.call([&x]));
     }

@@ -331,4 +331,10 @@ fn transposed_values_take_other_shapes_when_they_are_contiguous() {
         assert!(whole.storage().is_same(x.storage()));
     }
     assert_eq!(f.stats().traces, 1);
+
+    let weighted = grad(|[x, w]: [SymbolicBuffer; 2]| mul(&flat(&x)?, &w));
+    let x = StridedBuffer::zeros(DType::F32, &[2, 3], Device::Cpu).unwrap();
+    let w = StridedBuffer::from_vec((0..6).map(|i| i as f32).collect(), &[6]).unwrap();
+    let [gradient, _] = &weighted.call([&x, &w]).unwrap()[..] else { panic!("two gradients") };
+    assert_eq!(gradient.to_vec::<f32>().unwrap(), [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]);
 }

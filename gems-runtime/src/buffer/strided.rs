@@ -260,10 +260,13 @@ impl StridedBuffer {
     /// `Shape` if it leaves what this buffer spans.
     pub(crate) fn part(&self, layout: &Layout) -> Result<StridedBuffer> {
         let whole = &self.meta.layout;
-        let moved = layout
-            .moved(whole.offset())
-            .filter(|layout| whole.contains(layout))
-            .ok_or_else(|| Error::new(ErrorKind::Shape, format!("a view {layout:?} leaves {}", self.meta)))?;
+        let moved =
+            layout.moved(whole.offset()).filter(|layout| whole.contains(layout)).ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Shape,
+                    format!("a view {layout:?} leaves {}; trace the function again", self.meta),
+                )
+            })?;
         let meta = Meta { layout: moved, ..self.meta.clone() };
         Ok(StridedBuffer { meta, storage: self.storage.clone() })
     }

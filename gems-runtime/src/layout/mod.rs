@@ -257,7 +257,7 @@ fn check_shape<D: Extent>(shape: &[D]) -> Result<()> {
         )));
     }
     if let Some(extent) = shape.iter().find(|extent| !extent.is_size()) {
-        return Err(shape_error(format!("{extent:?} in {shape:?} is below 0; extents are not")));
+        return Err(shape_error(format!("{extent:?} in {shape:?} is below 0; give sizes of 0 or more")));
     }
     let product = shape.iter().try_fold(1usize, |product, extent| product.checked_mul(extent.seen().max(1)));
     match product.map(isize::try_from) {

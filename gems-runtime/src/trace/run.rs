@@ -162,16 +162,20 @@ impl<'a> Memories<'a> {
 
 /// A layout that counts from the beginning of a result's memory, as one that counts from the result's first element.
 fn from_first(layout: &Layout, result: &StridedBuffer) -> Result<Layout> {
-    layout
-        .moved(-result.meta().layout.offset())
-        .ok_or_else(|| Error::new(ErrorKind::Shape, format!("a view {layout:?} leaves {}", result.meta())))
+    layout.moved(-result.meta().layout.offset()).ok_or_else(|| {
+        Error::new(
+            ErrorKind::Shape,
+            format!("a view {layout:?} leaves {}; trace the function again", result.meta()),
+        )
+    })
 }
 
 /// A layout at the sizes of a run.
 pub(super) fn layout(values: &Values, layout: &Layout<Dim>) -> Result<Layout> {
     let beyond = || {
         let message = format!(
-            "the graph has a view {:?} of strides {:?} whose sizes or offset are out of range at these sizes",
+            "the graph has a view {:?} of strides {:?} whose sizes or offset are out of range at these sizes; trace \
+             the function again",
             layout.shape(),
             layout.strides()
         );
