@@ -17,6 +17,7 @@ pub const VARIABLES: &[(&str, &str, &str)] = &[
     ("CUDA_PATH, CUDA_HOME", "unset", "roots of a CUDA toolkit, searched for NVRTC"),
     ("CONDA_PREFIX, VIRTUAL_ENV", "unset", "environments whose packages are searched for NVRTC"),
     ("PATH", "unset", "each Python on it may have a package that holds NVRTC"),
+    ("LD_LIBRARY_PATH", "unset", "the loader's own; what is known of an NVRTC counts for one value of it"),
 ];
 
 const DEFAULT_CACHE_BYTES: u64 = 1 << 30;
@@ -69,6 +70,8 @@ pub struct Places {
     pub path: Vec<PathBuf>,
     /// Folders whose `cuda*` entries are toolkit roots.
     pub system: Vec<PathBuf>,
+    /// Where the loader looks first, as it reads it.
+    pub loader: OsString,
 }
 
 impl Config {
@@ -98,6 +101,7 @@ impl Config {
                 prefixes: named(["CONDA_PREFIX", "VIRTUAL_ENV"]),
                 path: value("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default(),
                 system: vec!["/usr/local".into(), "/opt".into()],
+                loader: value("LD_LIBRARY_PATH").unwrap_or_default(),
             },
         }
     }

@@ -45,6 +45,9 @@ pub struct Compiler {
     /// Whether the disk has been told what NVRTC says of itself.
     #[cfg(feature = "cuda")]
     told: std::sync::Once,
+    /// What an earlier process noted of the library; asked once.
+    #[cfg(feature = "cuda")]
+    recalled: std::sync::OnceLock<Option<Remembered>>,
 }
 
 /// The CUDA major of the driver, if it is loaded.
@@ -77,6 +80,8 @@ impl Compiler {
             disk: DiskCache::new(config),
             #[cfg(feature = "cuda")]
             told: std::sync::Once::new(),
+            #[cfg(feature = "cuda")]
+            recalled: std::sync::OnceLock::new(),
         }
     }
 
@@ -140,7 +145,8 @@ impl Compiler {
         if Nvrtc::is_loaded() || !self.disk.is_trusted() {
             return None;
         }
-        let known = remembered::recall(&self.disk, Config::get(), driver_major())?;
+        let recall = || remembered::recall(&self.disk, Config::get(), driver_major());
+        let known = self.recalled.get_or_init(recall).as_ref()?;
         let key = key(source, known.version, Target::choose(&known.archs, arch)?);
         if let Some(binary) = self.memory.get(&key.hash()) {
             return Some(binary);

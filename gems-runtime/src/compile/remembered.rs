@@ -1,12 +1,12 @@
-//! What an NVRTC library said of itself in an earlier process, so that a hit in the disk cache need not load it.
+//! What an NVRTC library said of itself in an earlier process, so that a hit in the disk cache neither searches nor loads it.
 //!
-//! Guarantees: a record counts only for the same search and the same file, by path, length and time of change; a record
-//! that is missing, damaged or of another file costs no more than loading the library. If a name for the loader leads to
-//! another library by now, binaries of the old one are used, which run as well; what they lack is compiled by the new one.
+//! Guarantees: a record counts only for the same settings and the same file, by path, length and time of change; a record
+//! that is missing, damaged or of another file costs no more than a search. Where the same settings lead to another library
+//! by now, because one was installed or `PATH` has another Python, binaries of the old one are used while its file is
+//! there, which run as well; what they lack is compiled by the new one.
 //! Takes no version from a file name.
 
 use super::binary::Arch;
-use super::discover::Search;
 use super::disk::DiskCache;
 use super::nvrtc::Version;
 use crate::config::Config;
@@ -21,14 +21,12 @@ pub(super) struct Remembered {
     pub(super) archs: Vec<Arch>,
 }
 
-/// What the library that this search led to said of itself.
+/// What the library that these settings led to said of itself.
 pub(super) fn recall(disk: &DiskCache, config: &Config, driver_major: Option<u32>) -> Option<Remembered> {
-    let text = disk.noted(&name(&Search::run(config, driver_major)))?;
-    let library = text.lines().next()?.rsplitn(3, ' ').nth(2)?;
-    parse(&text, &identity(Path::new(library))?)
+    parse(&disk.noted(&name(config, driver_major))?)
 }
 
-/// Notes what the library that a search led to said; a failure is no error.
+/// Notes what the library that these settings led to said; a failure is no error.
 pub(super) fn note(
     disk: &DiskCache,
     config: &Config,
@@ -36,8 +34,8 @@ pub(super) fn note(
     library: &Path,
     what: &Remembered,
 ) {
-    if let Some(identity) = loaded_from(library).as_deref().and_then(identity) {
-        disk.note(&name(&Search::run(config, driver_major)), &text(&identity, what));
+    if let Some(text) = loaded_from(library).and_then(|library| text(&library, what)) {
+        disk.note(&name(config, driver_major), &text);
     }
 }
 
@@ -54,31 +52,34 @@ fn loaded_from(library: &Path) -> Option<PathBuf> {
     files.into_iter().find(is_it).map(Path::to_owned)
 }
 
-/// Path, length and time of change of a file.
+/// The file that a path leads to, with its length and time of change.
 fn identity(library: &Path) -> Option<String> {
     let path = fs::canonicalize(library).ok()?;
     let meta = fs::metadata(&path).ok()?;
     let changed = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
-    Some(format!("{} {} {changed}", path.display(), meta.len()))
+    Some(format!("{} {changed} {}", meta.len(), path.display()))
 }
 
-/// Under which name the outcome of a search is noted: all that it would try counts.
-fn name(search: &Search) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for candidate in &search.candidates {
-        hasher.update(candidate.path.as_os_str().as_encoded_bytes()).update(b"\0");
-    }
-    format!("nvrtc-{}", &hasher.finalize().to_hex()[..16])
+/// Under which name the library of these settings is noted: all that leads to one counts, but for `PATH`, which differs
+/// from shell to shell.
+fn name(config: &Config, driver_major: Option<u32>) -> String {
+    let Config { nvrtc, places, .. } = config;
+    let what = (nvrtc, &places.toolkits, &places.prefixes, &places.system, &places.loader, driver_major);
+    let hash = blake3::hash(format!("{what:?}").as_bytes());
+    format!("nvrtc-{}", &hash.to_hex()[..16])
 }
 
-fn text(identity: &str, what: &Remembered) -> String {
+fn text(library: &Path, what: &Remembered) -> Option<String> {
+    let identity = identity(library)?;
     let archs: Vec<_> = what.archs.iter().map(|arch| arch.number().to_string()).collect();
-    format!("{identity}\n{} {}\n{}\n", what.version.major, what.version.minor, archs.join(" "))
+    let Version { major, minor } = what.version;
+    Some(format!("{}\n{identity}\n{major} {minor}\n{}\n", library.to_str()?, archs.join(" ")))
 }
 
-fn parse(text: &str, identity: &str) -> Option<Remembered> {
+fn parse(text: &str) -> Option<Remembered> {
     let mut lines = text.lines();
-    if lines.next()? != identity {
+    let library = Path::new(lines.next()?);
+    if lines.next()? != identity(library)? {
         return None;
     }
     let (major, minor) = lines.next()?.split_once(' ')?;
@@ -115,23 +116,37 @@ mod tests {
         assert_eq!(recall(&cache, &config, None), None);
     }
 
-    /// As where the loader has no library of its own, so that a toolkit's is taken.
+    #[cfg(unix)]
     #[test]
-    fn a_library_behind_names_for_the_loader_is_remembered() {
+    fn a_link_that_leads_elsewhere_by_now_is_another_library() {
         let folder = tempfile::tempdir().unwrap();
-        let library = folder.path().join("lib64/libnvrtc.so.13");
-        fs::create_dir(folder.path().join("lib64")).unwrap();
-        fs::write(&library, b"one").unwrap();
+        let [old, new, link] = ["old", "new", "libnvrtc.so"].map(|name| folder.path().join(name));
+        fs::write(&old, b"one").unwrap();
+        fs::write(&new, b"two").unwrap();
+        std::os::unix::fs::symlink(&old, &link).unwrap();
         let what =
             Remembered { version: Version { major: 13, minor: 0 }, archs: vec![Arch::from_number(90)] };
-        let mut config = Config::from_lookup(|_| None);
-        config.places.system.clear();
-        config.places.toolkits = vec![("CUDA_HOME", folder.path().to_owned())];
-        let first = Search::run(&config, Some(13)).candidates.into_iter().next().unwrap();
-        assert!(!first.path.is_absolute(), "{first}");
         let cache = cache(folder.path(), CacheMode::On);
-        note(&cache, &config, Some(13), &library, &what);
+        let config = Config { nvrtc: Some(link.clone()), ..Config::from_lookup(|_| None) };
+        note(&cache, &config, Some(13), &link, &what);
         assert_eq!(recall(&cache, &config, Some(13)), Some(what));
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink(&new, &link).unwrap();
+        assert_eq!(recall(&cache, &config, Some(13)), None);
+    }
+
+    #[test]
+    fn every_setting_that_leads_to_a_library_counts() {
+        let base = || Config::from_lookup(|_| None);
+        let of = |name: &str| Config::from_lookup(|asked| (asked == name).then(|| "/x".into()));
+        let settings =
+            ["GEMS_NVRTC", "CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX", "VIRTUAL_ENV", "LD_LIBRARY_PATH"];
+        let mut names: Vec<_> = settings.iter().map(|setting| name(&of(setting), Some(13))).collect();
+        names.extend([name(&base(), Some(13)), name(&base(), Some(12)), name(&base(), None)]);
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), settings.len() + 3);
+        assert_eq!(name(&base(), None), name(&of("PATH"), None));
     }
 
     #[cfg(target_os = "linux")]
@@ -144,9 +159,19 @@ mod tests {
 
     #[test]
     fn a_damaged_record_is_none() {
-        for text in ["", "id", "id\n13", "id\n13 x\n75", "id\n13 0\n75 x", "other\n13 0\n75"] {
-            assert_eq!(parse(text, "id"), None, "{text}");
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("libnvrtc.so.13");
+        fs::write(&library, b"one").unwrap();
+        let archs = vec![Arch::from_number(75), Arch::from_number(80)];
+        let what = Remembered { version: Version { major: 13, minor: 0 }, archs };
+        let whole = text(&library, &what).unwrap();
+        assert_eq!(parse(&whole), Some(what));
+        let lines: Vec<_> = whole.lines().collect();
+        for cut in 0..lines.len() {
+            assert_eq!(parse(&lines[..cut].join("\n")), None, "{cut} lines");
+            let mut damaged = lines.clone();
+            damaged[cut] = "x";
+            assert_eq!(parse(&damaged.join("\n")), None, "line {cut}");
         }
-        assert!(parse("id\n13 0\n75 80\n", "id").is_some());
     }
 }
