@@ -36,10 +36,17 @@ enum Backing {
 /// The uses that later ones have to wait for.
 #[derive(Default)]
 struct Uses {
-    /// The stream of the last write; `None` is the home stream.
-    writer: Option<Stream>,
-    /// Streams that were ordered behind the last write and may still read.
-    readers: Vec<Stream>,
+    /// The last write; `None` is one on the home stream.
+    writer: Option<Use>,
+    /// Those that were ordered behind the last write and may still read.
+    readers: Vec<Use>,
+}
+
+/// The first of the uses on one stream.
+struct Use {
+    stream: Stream,
+    /// The capture that it was part of.
+    capture: Option<u64>,
 }
 
 impl fmt::Debug for DeviceMemory {
@@ -126,13 +133,13 @@ impl DeviceMemory {
             return Ok(());
         }
         let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
-        let writer = uses.writer.as_ref().unwrap_or(&self.home);
-        if stream == writer || uses.readers.contains(stream) {
+        let writer = uses.writer.as_ref().map_or(&*self.home, |last| &last.stream);
+        if stream == writer || uses.readers.iter().any(|known| known.stream == *stream) {
             return Ok(());
         }
-        order(writer, stream)?;
+        let capture = order(writer, stream)?;
         self.is_shared.store(true, Ordering::Release);
-        uses.readers.push(stream.clone());
+        uses.readers.push(Use { stream: stream.clone(), capture });
         Ok(())
     }
 
@@ -145,13 +152,14 @@ impl DeviceMemory {
             return Ok(());
         }
         let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
-        let writer = uses.writer.as_ref().unwrap_or(&self.home);
-        for earlier in uses.readers.iter().chain([writer]) {
-            order(earlier, stream)?;
+        let writer = uses.writer.as_ref().map_or(&*self.home, |last| &last.stream);
+        let mut capture = None;
+        for earlier in uses.readers.iter().map(|reader| &reader.stream).chain([writer]) {
+            capture = order(earlier, stream)?;
         }
         self.is_shared.store(true, Ordering::Release);
         // The home stream is ordered behind the writer by the next use there, or at the end.
-        uses.writer = Some(stream.clone());
+        uses.writer = Some(Use { stream: stream.clone(), capture });
         uses.readers.clear();
         Ok(())
     }
@@ -291,10 +299,22 @@ impl DeviceMemory {
             return Ok(());
         }
         let uses = std::mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
-        for stream in uses.writer.iter().chain(&uses.readers).filter(|stream| **stream != *self.home) {
-            // What belongs to a capture that the home stream is no part of is ordered by whoever launches the graph.
-            if stream.capture_id()? == self.home.capture_id()? {
-                self.home.wait_for(stream)?;
+        let elsewhere = uses.writer.iter().chain(&uses.readers).filter(|known| known.stream != *self.home);
+        for Use { stream, capture } in elsewhere {
+            match (stream.capture_id()?, self.home.capture_id()?) {
+                (None, None) => self.home.wait_for(stream)?,
+                (now, home) if now.is_some() && now == *capture => {
+                    // What belongs to a capture that the home stream is no part of is ordered by whoever launches the graph.
+                    if home == now {
+                        self.home.wait_for(stream)?;
+                    }
+                }
+                // Neither stream can be asked about its work from before the capture.
+                _ => {
+                    let message = "it is dropped during a capture, and was used on another stream before; drop it before \
+                                   the capture begins or after it ends";
+                    return Err(Error::new(ErrorKind::Unsupported, message));
+                }
             }
         }
         Ok(())
@@ -308,7 +328,7 @@ impl Drop for DeviceMemory {
         match (backing, ended) {
             (Backing::Empty, _) => {}
             (Backing::Cached(block), Ok(())) => self.context().allocator.free(block, &self.home),
-            // Nobody can say when it may be used again, so it stays unused: the device has failed anyway.
+            // Nobody can say when it may be used again, so it stays unused.
             (Backing::Cached(_), Err(error)) => tracing::warn!("{self:?} is lost: {error}"),
             (Backing::Borrowed(owner), ended) => {
                 if let Err(error) = ended {
@@ -322,11 +342,12 @@ impl Drop for DeviceMemory {
     }
 }
 
-/// Orders `behind` after what is queued on `first`. A capture cannot wait for work outside of it, which has to be done
-/// before the capture begins.
-fn order(first: &Stream, behind: &Stream) -> Result<()> {
-    match behind.capture_id()? {
-        Some(capture) if first.capture_id()? != Some(capture) => Ok(()),
-        _ => behind.wait_for(first),
+/// Orders `behind` after what is queued on `first`; the capture that `behind` is then part of. A capture cannot wait for
+/// work outside of it, which has to be done before the capture begins; who waits for a capture joins it.
+fn order(first: &Stream, behind: &Stream) -> Result<Option<u64>> {
+    let (capture, captured) = (behind.capture_id()?, first.capture_id()?);
+    if capture.is_none() || captured == capture {
+        behind.wait_for(first)?;
     }
+    Ok(capture.or(captured))
 }

@@ -282,6 +282,31 @@ fn a_capture_does_not_wait_for_work_outside_and_a_fork_joins_it() {
     check_order(&[]);
 }
 
+/// Its use from before the capture may still run, and nothing can be ordered behind that until the capture ends.
+#[test]
+fn memory_of_an_earlier_use_that_is_dropped_in_a_capture_stays_unused() {
+    let ctx = context(PLENTY);
+    let [home] = streams(ctx);
+    let other = borrowed(ctx, 1000);
+    let used: [DeviceMemory; 3] = std::array::from_fn(|_| alloc(&home));
+    let addresses = used.each_ref().map(DeviceMemory::address);
+    let [before, captured, after] = used;
+    before.before_write(&other).unwrap();
+    begin_capture(&other, 7);
+    captured.before_read(&other).unwrap();
+    drop(before);
+    drop(captured);
+    let reused = [alloc(&home), alloc(&home)].map(|memory| memory.address());
+    assert!(!reused.contains(&addresses[0]), "it may still be written");
+    assert!(reused.contains(&addresses[1]), "the graph is ordered by whoever launches it");
+    after.before_read(&other).unwrap();
+    end_captures();
+    begin_capture(&other, 8);
+    drop(after);
+    let reused: [DeviceMemory; 3] = std::array::from_fn(|_| alloc(&home));
+    assert!(reused.iter().all(|memory| memory.address() != addresses[2]), "its capture has ended");
+}
+
 #[test]
 fn a_stream_that_waits_for_a_captured_one_is_asked_for_its_capture() {
     let ctx = context(PLENTY);
