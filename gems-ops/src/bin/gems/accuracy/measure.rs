@@ -86,8 +86,6 @@ pub(super) fn measure_formula(
     let numbers = composed::numbers(op);
     let domains = composed::domains(op);
     let points = domains.as_deref().map_or(Points::Line(composed::NEAR), Points::Each);
-    let is_short = Format::of(dtype).is_short() && domains.is_none();
-    let samples = if is_short { samples } else { samples.div_ceil(10) };
     let points = points::points(points, op.name, dtype, samples);
     let Ran { operands, results } = run(op, &numbers, &points, dtype, device)?;
     let outputs: Vec<usize> = (0..results.len()).filter(|&output| results[output].1 == dtype).collect();

@@ -34,8 +34,8 @@ pub(crate) struct AccuracyArgs {
     /// Only these dtypes.
     #[arg(long, value_delimiter = ',', default_value = "f16,bf16,f32,f64", value_parser = parse_dtype)]
     dtype: Vec<DType>,
-    /// Points for each row; special functions have a tenth of them in f32 and f64. From 65,536 on, these are all inputs
-    /// of f16 and bf16 for ops of one operand.
+    /// Points for each row; complex ops have a tenth of them, special functions too in f32 and f64. From 65,536 on, these
+    /// are all inputs of f16 and bf16 for ops of one operand.
     #[arg(long, default_value_t = 200_000)]
     samples: usize,
     /// Write the rows to this file.
