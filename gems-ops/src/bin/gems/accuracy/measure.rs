@@ -305,22 +305,15 @@ fn error(row: &Row, point: &[f64], got: f64, format: Format, allowed: Allowed) -
     if exact.is_nan() || got.is_nan() {
         return if exact.is_nan() && got.is_nan() { NONE } else { WRONG };
     }
-    let Format { mantissa, greatest, .. } = format;
-    let overflow = Real::of(2.0 - 2f64.powi(-mantissa - 1)).scaled(greatest.into());
+    let overflow = Real::of(2.0 - 2f64.powi(-format.mantissa - 1)).scaled(format.greatest.into());
     if !exact.abs().less(&overflow) {
         // At a pole, the sign may be that of a zero.
         let is_signed = exact.is_finite() || point.iter().all(|&x| x != 0.0);
         let is_same = got.is_infinite() && (!is_signed || (got < 0.0) == exact.is_negative());
         return if is_same { NONE } else { WRONG };
     }
-    // An infinite result counts as the power of two behind the greatest number.
-    let value = if got.is_infinite() {
-        Real::of(got.signum()).scaled(i64::from(greatest) + 1)
-    } else {
-        Real::of(got)
-    };
     let ulp = format.ulp(&exact);
-    let ulps = (value - &exact).abs().scaled(-ulp).to_f64();
+    let ulps = (counted(got, format) - &exact).abs().scaled(-ulp).to_f64();
     let numbers = row.numbers.iter().map(|(_, value)| *value);
     let all: Vec<f64> = point.iter().copied().chain(numbers).collect();
     let scale = if allowed.eps == 0.0 { 0.0 } else { (allowed.scale.of)(&all, exact.to_f64()) };
@@ -328,13 +321,21 @@ fn error(row: &Row, point: &[f64], got: f64, format: Format, allowed: Allowed) -
     Error { ulps, of_bound: ulps / scaled.max(allowed.ulps) }
 }
 
+/// A result as it counts where the exact one is a number: an infinite one as the power of two behind the greatest number.
+fn counted(got: f64, format: Format) -> Real {
+    match got.is_infinite() {
+        true => Real::of(got.signum()).scaled(i64::from(format.greatest) + 1),
+        false => Real::of(got),
+    }
+}
+
 /// The error of a formula's result, whose own rounding is counted in the exact one's error.
 fn error_of_formula(exact: &Tracked, got: f64, format: Format) -> Error {
-    if !exact.value.is_finite() || !got.is_finite() {
+    if !exact.value.is_finite() || got.is_nan() {
         let (exact, is_nan) = (exact.value.to_f64(), got.is_nan());
         return if exact == got || exact.is_nan() && is_nan { NONE } else { WRONG };
     }
-    let distance = (Real::of(got) - &exact.value).abs();
+    let distance = (counted(got, format) - &exact.value).abs();
     let ulps = distance.scaled(-format.ulp(&exact.value)).to_f64();
     if distance.is_zero() { NONE } else { Error { ulps, of_bound: (distance / &exact.error).to_f64() } }
 }
@@ -362,6 +363,20 @@ mod tests {
         // Not below the least subnormal.
         assert_eq!(ulps("mul", &[2f64.powi(-100), 2f64.powi(-50)], 0.0, DType::F32), 0.5);
         assert_eq!(ulps("mul", &[2f64.powi(-1000), 2f64.powi(-75)], 5e-324, DType::F64), 0.5);
+    }
+
+    #[test]
+    fn a_formula_that_rounds_to_infinity_is_no_fault() {
+        let format = Format::of(DType::F16);
+        let of_bound = |exact: f64, got: f64| {
+            let exact = Tracked::exact(Real::of(exact), Format::of(DType::F32)).rounded(format).unwrap();
+            error_of_formula(&exact, got, format).of_bound
+        };
+        assert!(of_bound(65529.0, f64::INFINITY) <= 1.0, "the nearest float is infinite from 65520 on");
+        assert!(of_bound(65510.0, f64::INFINITY) > 1.0);
+        assert!(of_bound(-65529.0, f64::INFINITY) > 1000.0);
+        assert!(of_bound(65529.0, f64::NAN).is_infinite());
+        assert_eq!(of_bound(f64::INFINITY, f64::INFINITY), 0.0);
     }
 
     #[test]
