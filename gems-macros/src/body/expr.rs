@@ -353,6 +353,14 @@ impl Reader<'_> {
             }
         } else if last.starts_with(|c: char| c.is_ascii_uppercase()) {
             self.errors.at(path, "structs and enums are not supported here; return a tuple of scalars");
+        } else if path.get_ident().is_some() && Method::names().any(|name| name == last) {
+            self.errors.at(
+                path,
+                format_args!(
+                    "`{last}` is a method here: write `x.{last}(…)`; a `#[device_fn]` of this name is called as \
+                     `self::{last}(…)`"
+                ),
+            );
         } else {
             return true;
         }
