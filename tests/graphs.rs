@@ -40,6 +40,25 @@ fn a_graph_is_text_and_a_drawing() {
     assert_eq!((again.dot(), again.guards().len()), (graph.dot(), graph.guards().len()));
 }
 
+/// Marks that join letters may stand in names of functions.
+#[pointwise_dynamic]
+fn क्षमा<T: Float>(x: T) -> T {
+    x + 1
+}
+
+#[pointwise_dynamic(name = "größer_als_π")]
+fn second<T: Float>(x: T) -> T {
+    x - 1
+}
+
+#[test]
+fn names_of_any_script_read_back() {
+    let graph = graph(|x, _| Ok(vec![second(&क्षमा(x)?)?]));
+    let again = Graph::parse(&graph.to_string(), [क्षमा::DEF, second::DEF]).unwrap();
+    assert_eq!(again, graph);
+    assert_eq!(names(&again), ["क्षमा", "größer_als_π"]);
+}
+
 #[test]
 fn several_results_in_one_empty_memory_are_text() {
     let graph = graph(|x, _| {

@@ -230,7 +230,7 @@ impl Args {
             "integers" => {
                 self.integers = Some(value(input, &option, "path::to::op", syn::Path::parse_mod_style)?)
             }
-            "name" => self.name = Some(value(input, &option, "\"where\"", |input| input.parse())?),
+            "name" => self.name = Some(value(input, &option, "\"where\"", parse_word)?),
             "outputs" => self.outputs = Some(list(input, &option, "mantissa, exponent", parse_name)?),
             "grad" => self.grad = Some(parse_grad(input, option)?),
             "like" => self.like = list(input, &option, "out = param", parse_like)?,
@@ -240,6 +240,20 @@ impl Args {
         }
         Ok(())
     }
+}
+
+/// A string that graphs can spell.
+fn parse_word(input: ParseStream<'_>) -> syn::Result<syn::LitStr> {
+    let word: syn::LitStr = input.parse()?;
+    let text = word.value();
+    let is_word = text.chars().all(|c| c.is_alphanumeric() || c == '_' || !c.is_ascii());
+    if is_word && !text.is_empty() && !text.starts_with(|c: char| c.is_ascii_digit()) {
+        return Ok(word);
+    }
+    Err(syn::Error::new(
+        word.span(),
+        "a name is one word of letters, digits and `_`, without a digit in front",
+    ))
 }
 
 /// Options are separated by commas outside of parentheses; `TokenStream` nests the ones inside.

@@ -45,7 +45,7 @@ use proc_macro::TokenStream;
 /// | `check = path` | a function that refuses arguments before anything is planned | every argument is taken |
 /// | `complex = path` | the op that serves complex operands, where they need another formula | the function itself |
 /// | `integers = path` | the op that serves operands that are all bools and integers, where those need another formula | the function itself |
-/// | `name = "where"` | the name in texts and registries | the function's |
+/// | `name = "where"` | the name in texts and registries, one word | the function's |
 /// | `grad`, `grad(…)` | the derivative, too: `vjp` on buffers, `BACKWARD` as an op, `backward` for numbers | none |
 /// | `crate = path` | where gems is | found in `Cargo.toml` |
 ///

@@ -9,8 +9,9 @@ pub(super) fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Value, message)
 }
 
+/// Names of ops are those of functions, in which letters of any script may stand, and marks on them.
 pub(super) fn in_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
+    c.is_alphanumeric() || c == '_' || !c.is_ascii()
 }
 
 /// A place in a line.
