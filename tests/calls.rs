@@ -208,3 +208,33 @@ mod generated {
         });
     }
 }
+
+/// Numbers that an integer cannot hold are replaced when a call is planned; the next call of its kind must do as much.
+#[test]
+fn a_number_outside_the_integers_means_the_same_in_every_call() {
+    let bytes = StridedBuffer::from_vec(vec![1_u8, 255], &[2]).unwrap();
+    let ints = StridedBuffer::from_vec(vec![i32::MIN, -1, i32::MAX], &[3]).unwrap();
+    let beyond = 1_i64 << 31;
+    let bools = |result: Result<StridedBuffer>| result.unwrap().to_vec::<bool>().unwrap();
+    for turn in 0..3 {
+        let clamped = clamp(&bytes, -5, 300).unwrap();
+        assert_eq!(clamped.to_vec::<u8>().unwrap(), [1, 255], "turn {turn}");
+        let mut out = StridedBuffer::zeros(DType::U8, &[2], Device::Cpu).unwrap();
+        clamp::out(&bytes, -5, 300, &mut out).unwrap();
+        assert_eq!(out.to_vec::<u8>().unwrap(), [1, 255], "turn {turn}");
+        assert_eq!(clamp_min(&bytes, -5).unwrap().to_vec::<u8>().unwrap(), [1, 255], "turn {turn}");
+        assert_eq!(clamp_max(&bytes, 300).unwrap().to_vec::<u8>().unwrap(), [1, 255], "turn {turn}");
+        assert_eq!(hardtanh(&ints, -beyond - 1, beyond).unwrap().to_vec::<i32>().unwrap()[2], i32::MAX);
+        assert_eq!(bools(lt(&ints, beyond)), [true; 3], "turn {turn}");
+        assert_eq!(bools(gt(&ints, -beyond - 1)), [true; 3], "turn {turn}");
+        assert_eq!(bools(eq(&ints, beyond)), [false; 3], "turn {turn}");
+        assert_eq!(bools(ne(&ints, beyond)), [true; 3], "turn {turn}");
+        assert_eq!(bools(ge(beyond, &ints)), [true; 3], "turn {turn}");
+    }
+    let traced = compile(|[bytes, ints]| Ok((clamp(&bytes, -5, 300)?, lt(&ints, beyond)?)));
+    for turn in 0..3 {
+        let (clamped, less) = traced.call([&bytes, &ints]).unwrap();
+        assert_eq!(clamped.to_vec::<u8>().unwrap(), [1, 255], "turn {turn}");
+        assert_eq!(less.to_vec::<bool>().unwrap(), [true; 3], "turn {turn}");
+    }
+}

@@ -39,7 +39,7 @@ pub mod device;
 
 #[doc(hidden)]
 pub mod exec;
-pub use exec::warm;
+pub use exec::{trim, warm};
 
 pub mod interop;
 

@@ -8,8 +8,8 @@ mod symbolic;
 mod views;
 
 pub use meta::Meta;
-pub(crate) use storage::HostMemory;
 pub use storage::Storage;
+pub(crate) use storage::{HostMemory, trim_host};
 pub use strided::StridedBuffer;
 pub use symbolic::SymbolicBuffer;
 pub use views::Views;

@@ -123,6 +123,11 @@ impl Storage {
     }
 }
 
+/// Gives the host memory back that is kept for later results; its bytes.
+pub(crate) fn trim_host() -> usize {
+    SPARE.trim()
+}
+
 /// A block of host memory with the lock that guards its bytes.
 pub(crate) struct HostMemory {
     pointer: NonNull<u8>,
@@ -157,8 +162,12 @@ impl HostMemory {
         };
         let layout = alloc::Layout::from_size_align(bytes, HOST_ALIGN).map_err(|_| refused())?;
         // SAFETY: the layout's size is not zero.
-        let pointer = unsafe { alloc::alloc_zeroed(layout) };
-        let pointer = NonNull::new(pointer).ok_or_else(refused)?;
+        let allocate = || NonNull::new(unsafe { alloc::alloc_zeroed(layout) });
+        let pointer = match allocate() {
+            None if SPARE.trim() > 0 => allocate(),
+            pointer => pointer,
+        };
+        let pointer = pointer.ok_or_else(refused)?;
         Ok(HostMemory { pointer, bytes, owner: Owner::Heap(layout), lock })
     }
 
@@ -233,13 +242,23 @@ impl Spare {
         let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut kept: usize = blocks.iter().map(|(_, layout)| layout.size()).sum();
         while kept + layout.size() > Self::MOST {
-            let (Block(oldest), layout) = blocks.remove(0);
-            kept -= layout.size();
-            // SAFETY: allocated in `zeroed` with this layout; it was in the list, so nobody uses it, and it is no more.
-            unsafe { alloc::dealloc(oldest.as_ptr(), layout) };
+            kept -= Self::free(blocks.remove(0));
         }
         blocks.push((Block(pointer), layout));
         true
+    }
+
+    /// Gives all kept blocks back; their bytes.
+    fn trim(&self) -> usize {
+        let blocks = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        blocks.into_iter().map(Self::free).sum()
+    }
+
+    /// Gives a block back that was taken out of the list; its bytes.
+    fn free((Block(pointer), layout): (Block, alloc::Layout)) -> usize {
+        // SAFETY: allocated in `zeroed` with this layout; it was in the list, so nobody uses it, and it is no more.
+        unsafe { alloc::dealloc(pointer.as_ptr(), layout) };
+        layout.size()
     }
 }
 
@@ -266,5 +285,7 @@ mod tests {
         assert_ne!(Storage::host_any(BYTES + 1).unwrap().address(), address);
         let second = Storage::host_any(BYTES).unwrap();
         assert_eq!((second.address(), second.bytes()), (address, BYTES));
+        drop(second);
+        assert!(trim_host() >= BYTES);
     }
 }

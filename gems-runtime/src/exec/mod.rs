@@ -25,12 +25,13 @@ pub use reduce::{BackEnds, SumBackEnd, SumCall, sum_to, sum_to_on};
 pub(crate) use reduce::{plan_sum, sum_into};
 pub(crate) use replay::{Place, Replay, Results, Step, Work, describe_replay, replay};
 pub(crate) use table::Key;
+pub use transfer::trim;
 pub(crate) use transfer::{allocate, copy_span, read, to_device, write, write_bytes, zero};
 
 use crate::buffer::{self, Buffer, Meta, StridedBuffer};
 use crate::compile::{Arch, Binary};
 use crate::device::Device;
-use crate::dtype::{self, DType};
+use crate::dtype::{self, DType, Scalar};
 use crate::emit::{self, Packed};
 use crate::error::Result;
 #[cfg(not(feature = "cuda"))]
@@ -107,9 +108,22 @@ fn call_first(
     {
         let outputs = ready::references(&outputs);
         let plan = run(back_end, op, &inference, &inputs, &outputs, Sharing::None)?;
-        keep(key, operands, plan, &outputs);
+        keep(key.filter(|_| are_as_given(&inference, operands)), operands, plan, &outputs);
     }
     Ok(outputs)
+}
+
+/// Whether each number is passed as it was given: a planned call takes numbers from its operands, and planning replaces
+/// those that an integer cannot hold.
+fn are_as_given(inference: &Inference, operands: &[Operand<'_, StridedBuffer>]) -> bool {
+    let is_as_given =
+        |(input, operand): (&plan::Input, &Operand<'_, StridedBuffer>)| match (input.source, operand) {
+            (Source::Number(planned), Operand::Scalar(given)) => {
+                matches!(given, Scalar::F64(_) | Scalar::C128(_)) || planned == *given
+            }
+            _ => true,
+        };
+    inference.inputs.iter().zip(operands).all(is_as_given)
 }
 
 /// Keeps the plan of a call for the next one of its kind.
@@ -199,7 +213,7 @@ fn call_out_first(
         }
     }
     let plan = run(back_end, op, &inference, &inputs, &outputs, sharing)?;
-    keep(key, operands, plan, &outputs);
+    keep(key.filter(|_| are_as_given(&inference, operands)), operands, plan, &outputs);
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Memory in and out: allocation, host reads and writes, copies between devices.
 #![expect(unsafe_code, reason = "copies raw memory under its lock")]
 
-use crate::buffer::{Buffer, HostMemory, Meta, Storage, StridedBuffer};
+use crate::buffer::{self, Buffer, HostMemory, Meta, Storage, StridedBuffer};
 use crate::device::Device;
 use crate::dtype::{self, Element};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,6 +15,29 @@ pub(crate) fn allocate(device: Device, bytes: usize) -> Result<Storage> {
         Device::Cpu => Storage::host_any(bytes),
         #[cfg(feature = "cuda")]
         Device::Cuda(ordinal) => super::cuda::allocate(ordinal, bytes),
+        #[cfg(not(feature = "cuda"))]
+        Device::Cuda(_) => Err(super::no_cuda()),
+    }
+}
+
+/// Gives back the memory that is kept for later results: on the CPU up to 512 MiB to the system, on a CUDA device all that
+/// no buffer holds to the driver, after waiting for the streams that used it. Returns the bytes given back.
+///
+/// # Errors
+/// No such device, or work that failed on it.
+///
+/// ```
+/// use gems_runtime::{buffer::StridedBuffer, device::Device, dtype::DType, error::Error, trim};
+///
+/// drop(StridedBuffer::zeros(DType::F32, &[1 << 20], Device::Cpu)?);
+/// println!("{} bytes given back", trim(Device::Cpu)?);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn trim(device: Device) -> Result<usize> {
+    match device {
+        Device::Cpu => Ok(buffer::trim_host()),
+        #[cfg(feature = "cuda")]
+        Device::Cuda(ordinal) => crate::device::cuda::Context::get(ordinal)?.trim(),
         #[cfg(not(feature = "cuda"))]
         Device::Cuda(_) => Err(super::no_cuda()),
     }

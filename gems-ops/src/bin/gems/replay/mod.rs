@@ -213,7 +213,7 @@ fn run<B: Subject>(call: &Call<B>) -> Result<Vec<B>, Stop> {
     {
         return Ok(vec![input.parts(call.op.name == "imag").map_err(Stop::of)?]);
     }
-    match B::run(call.op, &call.operands(), None) {
+    match B::checked_run(call.op, &call.operands()) {
         Ok(results) => Ok(results.into_vec()),
         Err(error) => Err(Stop::of_call(error, call)),
     }

@@ -5,8 +5,7 @@
 use super::call::{Call, Given};
 use super::gradient::{self, Order};
 use super::report::Verdict;
-use super::subject::Stop;
-use super::traced::same;
+use super::subject::{Stop, same};
 use gems_ops::buffer::{Buffer, StridedBuffer, SymbolicBuffer};
 use gems_ops::error::{Error, ErrorKind, Result};
 use gems_ops::trace::{Options, grad, trace, vjp};
@@ -38,7 +37,7 @@ pub(super) fn gradients(
     let compared = eager.into_iter().map(|eager| {
         let Some(eager) = eager else { return Ok(None) };
         let traced = traced.next().ok_or_else(|| Error::new(ErrorKind::Value, "a gradient is missing"))?;
-        same(call.op, &eager, &traced)?;
+        same(call.op, ["traced", "eager"], &traced, &eager)?;
         Ok(Some(traced))
     });
     compared.collect::<Result<_>>().map_err(|error| Verdict::Failed(error.to_string()).into())

@@ -11,6 +11,8 @@ use gems_ops::device::Device;
 use gems_ops::dtype::DType;
 use gems_ops::error::{Error, ErrorKind, Result};
 use gems_ops::layout::Layout;
+use gems_ops::op::{OpDef, Operand};
+use smallvec::SmallVec;
 
 /// A kind of buffer that cases can be replayed with.
 pub(super) trait Subject: Buffer {
@@ -19,6 +21,9 @@ pub(super) trait Subject: Buffer {
 
     /// The window's view, on the device.
     fn place(window: &Window, device: Device) -> Result<Self>;
+
+    /// Runs a call into new buffers, in every way that such buffers have.
+    fn checked_run(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<SmallVec<[Self; 2]>>;
 
     /// A contiguous buffer of zeros.
     fn zeros(dtype: DType, shape: &[usize], device: Device) -> Result<Self>;
@@ -52,6 +57,16 @@ impl Subject for StridedBuffer {
         StridedBuffer::from_storage(raw.storage().clone(), window.dtype, window.layout.clone())
     }
 
+    /// The second call finds what the first one planned.
+    fn checked_run(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<SmallVec<[Self; 2]>> {
+        let first = StridedBuffer::run(op, operands, None)?;
+        let second = StridedBuffer::run(op, operands, None)?;
+        for (first, second) in first.iter().zip(&second) {
+            same(op, ["the second call", "the first"], second, first)?;
+        }
+        Ok(first)
+    }
+
     fn zeros(dtype: DType, shape: &[usize], device: Device) -> Result<Self> {
         StridedBuffer::zeros(dtype, shape, device)
     }
@@ -81,8 +96,33 @@ impl Subject for StridedBuffer {
     }
 }
 
+/// The first of two named results has the description and the values of the second.
+pub(super) fn same(
+    op: &OpDef,
+    [name, other]: [&str; 2],
+    result: &StridedBuffer,
+    expected: &StridedBuffer,
+) -> Result<()> {
+    let differs = |what: String| {
+        Err(Error::new(ErrorKind::Value, format!("{name} differs from {other}: {what}")).in_op(op.name))
+    };
+    let (described, wanted) = (result.meta().to_string(), expected.meta().to_string());
+    if described != wanted {
+        return differs(format!("got {described}, expected {wanted}"));
+    }
+    let (got, want) = (Elements::of(result)?, Elements::of(expected)?);
+    match (0..got.count()).find(|&i| !got.value(i).is_same(want.value(i))) {
+        Some(i) => differs(format!("element {i}: got {}, expected {}", got.value(i), want.value(i))),
+        None => Ok(()),
+    }
+}
+
 impl Subject for SymbolicBuffer {
     const HAS_VALUES: bool = false;
+
+    fn checked_run(op: &'static OpDef, operands: &[Operand<'_, Self>]) -> Result<SmallVec<[Self; 2]>> {
+        SymbolicBuffer::run(op, operands, None)
+    }
 
     fn place(window: &Window, device: Device) -> Result<Self> {
         Ok(symbolic(window.dtype, window.layout.clone(), device))
