@@ -1,11 +1,13 @@
 //! Traced and fused functions give what eager calls give, bit for bit, for sizes they were not traced with.
 #![expect(clippy::unwrap_used, reason = "the helpers are parts of tests")]
 
-use gems_ops::prelude::*;
+use gems_ops::{REGISTRY, prelude::*};
 use gems_runtime::layout::Layout;
-use gems_runtime::trace::{Options, trace};
+use gems_runtime::op::Operand;
+use gems_runtime::trace::{Form, Options, trace};
 use gems_tests::compare::{Bound, compare};
 use gems_tests::random::{Random, Range};
+use std::collections::BTreeSet;
 
 /// The mission's function.
 fn gated<B: Buffer>(x: &B, y: &B) -> Result<B> {
@@ -398,4 +400,43 @@ fn an_empty_output_of_another_shape_gets_memory_of_its_own() {
         let y = StridedBuffer::zeros(DType::F32, &[6, 4, extent], Device::Cpu).unwrap();
         assert_eq!(function(&x, &y).unwrap().meta(), f.call([&x, &y]).unwrap().meta());
     }
+}
+
+/// In a kernel with an op that computes in f64, the others keep the short forms of bf16 that they have alone.
+#[test]
+fn ops_keep_their_short_forms_beside_wider_ones() {
+    let x = StridedBuffer::zeros(DType::BF16, &[8], Device::Cpu).unwrap();
+    let shortened = |text: &str| -> BTreeSet<String> {
+        let calls = text.split("return ::math::").skip(1);
+        calls.filter_map(|rest| Some(rest.split_once("(x)")?.0.to_owned())).collect()
+    };
+    let mut seen = BTreeSet::new();
+    for op in REGISTRY.iter().filter(|op| op.params.len() == 1 && op.outputs.len() == 1) {
+        let alone = |inputs: &[SymbolicBuffer]| SymbolicBuffer::run(op, &[Operand::from(&inputs[0])], None);
+        let sources = |form: Result<Form>| form.and_then(|form| form.cuda_sources(&[&x]));
+        let Ok(eager) = sources(trace(&[&x], Options::default(), |inputs| Ok(alone(&inputs)?.into_vec())))
+        else {
+            continue;
+        };
+        let fused = sources(trace(&[&x], Options::default(), |inputs| {
+            let wide = i0(&inputs[0])?;
+            let result = alone(&inputs)?.remove(0);
+            Ok(vec![if result.dtype() == DType::BF16 { mul(&result, &wide)? } else { result }])
+        }));
+        let [eager, fused] = [eager, fused.unwrap()].map(|texts| shortened(&texts.concat()));
+        assert_eq!(eager, fused, "{}", op.name);
+        seen.extend(eager);
+    }
+    assert_eq!(
+        seen.into_iter().collect::<Vec<_>>(),
+        ["erfc_short", "exp_short", "normal_cdf_short", "tanh_short"]
+    );
+    let f = compile(|[x, y, z]| mul(&gelu_and_mul(&x, &y)?, &i0(&z)?));
+    let [source]: [String; 1] = f.cuda_sources([&x, &x, &x]).unwrap().try_into().unwrap();
+    assert!(source.contains("normal_cdf_short") && source.contains("to_bf16_2::op::i0"), "{source}");
+    #[cfg(feature = "nvrtc")]
+    gems_runtime::compile::Nvrtc::get()
+        .unwrap()
+        .compile(&source, "fused", gems_runtime::compile::Arch::from_number(90))
+        .unwrap();
 }

@@ -1,12 +1,11 @@
 //! What a kernel calls for each element: one op's function, or a function that calls several.
 
-use super::function::{Accuracy, Functions, Lines};
+use super::function::{Functions, Lines, Root};
 use super::names::Names;
 use super::operand::{Memory, convert};
 use super::uses::Uses;
 use super::writer::Writer;
 use crate::dtype::DType;
-use crate::op::DeviceFn;
 use crate::plan::{Body, KernelSpec, Node, Program, ValueRef};
 
 /// The functions of a kernel's body.
@@ -14,43 +13,41 @@ use crate::plan::{Body, KernelSpec, Node, Program, ValueRef};
 pub(super) struct BodyText<'a> {
     body: &'a Body,
     full: Functions,
-    /// Those whose results are rounded to bf16.
-    short: Functions,
+    /// Those whose results are rounded to bf16, in groups with the same short forms.
+    short: Vec<Functions>,
 }
 
 impl<'a> BodyText<'a> {
     pub(super) fn new(spec: &'a KernelSpec) -> BodyText<'a> {
-        let roots: Vec<(&'static DeviceFn, DType, bool)> = match &spec.body {
+        let roots: Vec<(Root, bool)> = match &spec.body {
             Body::Op { op, compute } => {
                 let is_short = spec.outputs.iter().all(|output| output.result == DType::BF16);
-                vec![(op.device, *compute, is_short)]
+                vec![((op.device, *compute), is_short)]
             }
-            Body::Program(program) => {
-                program.nodes.iter().map(|node| (node.op.device, node.compute, is_short(node))).collect()
-            }
+            Body::Program(program) => program.nodes.iter().map(|node| (root(node), is_short(node))).collect(),
         };
-        let of =
-            |wanted: bool| roots.iter().filter(move |root| root.2 == wanted).map(|root| (root.0, root.1));
-        BodyText {
-            body: &spec.body,
-            full: Functions::collect(Accuracy::Full, of(false)),
-            short: Functions::collect(Accuracy::Bf16, of(true)),
-        }
+        let of = |wanted: bool| roots.iter().filter(move |(_, is)| *is == wanted).map(|(root, _)| *root);
+        BodyText { body: &spec.body, full: Functions::full(of(false)), short: Functions::short(of(true)) }
     }
 
     /// The qualified name of the function that the kernel calls.
     pub(super) fn entry(&self) -> String {
         match self.body {
-            Body::Op { op, .. } if self.full.is_empty() => self.short.qualified(op.device),
-            Body::Op { op, .. } => self.full.qualified(op.device),
+            Body::Op { op, compute } => self.qualified((op.device, *compute), !self.short.is_empty()),
             Body::Program(_) => "fused".to_owned(),
         }
+    }
+
+    /// The qualified name of a function that is called for its result.
+    fn qualified(&self, root: Root, is_short: bool) -> String {
+        let group = self.short.iter().find(|group| is_short && group.has_root(root));
+        group.unwrap_or(&self.full).qualified(root.0)
     }
 
     /// The prelude functions in use.
     pub(super) fn uses(&self) -> Uses {
         let mut uses = self.full.uses();
-        uses.extend(&self.short.uses());
+        self.short.iter().for_each(|group| uses.extend(&group.uses()));
         if let Body::Program(program) = self.body {
             self.fused(program, &mut uses);
         }
@@ -59,7 +56,8 @@ impl<'a> BodyText<'a> {
 
     /// Writes all functions.
     pub(super) fn write(&self, text: &mut Writer, lines: Lines) {
-        for functions in [&self.full, &self.short].into_iter().filter(|functions| !functions.is_empty()) {
+        let all = [&self.full].into_iter().chain(&self.short);
+        for functions in all.filter(|functions| !functions.is_empty()) {
             text.blank();
             functions.write(text, lines);
         }
@@ -72,7 +70,6 @@ impl<'a> BodyText<'a> {
     /// The function that runs a program on one element of every input.
     fn fused(&self, program: &Program, uses: &mut Uses) -> String {
         let mut names = Names::new();
-        names.unique("fused");
         let inputs: Vec<String> = program.inputs.iter().map(|input| names.unique(&input.name)).collect();
         let mut results: Vec<Vec<String>> = Vec::new();
         let mut text = Writer::new();
@@ -102,8 +99,8 @@ impl<'a> BodyText<'a> {
                     .iter()
                     .map(|arg| convert(uses, &name_of(arg.value, &results), arg.chain, Memory::Neither))
                     .collect();
-                let functions = if is_short(node) { &self.short } else { &self.full };
-                let call = format!("{}({})", functions.qualified(node.op.device), arguments.join(", "));
+                let function = self.qualified(root(node), is_short(node));
+                let call = format!("{function}({})", arguments.join(", "));
                 let kept: Vec<String> =
                     node.results.iter().map(|result| names.unique(&result.name)).collect();
                 if let ([result], [name]) = (node.results.as_slice(), kept.as_slice()) {
@@ -129,6 +126,10 @@ impl<'a> BodyText<'a> {
         });
         text.into_string()
     }
+}
+
+fn root(node: &Node) -> Root {
+    (node.op.device, node.compute)
 }
 
 /// Whether all results of a node are rounded to bf16.

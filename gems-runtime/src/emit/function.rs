@@ -13,6 +13,9 @@ pub(super) enum Lines {
     Rust,
 }
 
+/// A function that a kernel calls, with what its type parameter is.
+pub(super) type Root = (&'static DeviceFn, DType);
+
 /// How accurate the elementary functions must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Accuracy {
@@ -35,6 +38,10 @@ const SHORT: [(&str, &str); 4] = [
 #[derive(Debug)]
 pub(super) struct Functions {
     accuracy: Accuracy,
+    /// The namespace around those that may have short forms.
+    outer: String,
+    /// Those that the kernel calls.
+    roots: Vec<Root>,
     /// Callees before callers.
     functions: Vec<(&'static DeviceFn, String)>,
     /// Every function with each type that it is called for, in the kernel or by another one.
@@ -42,12 +49,40 @@ pub(super) struct Functions {
 }
 
 impl Functions {
-    /// The closure under calls of some functions, each with what its type parameter is.
-    pub(super) fn collect(
-        accuracy: Accuracy,
-        roots: impl IntoIterator<Item = (&'static DeviceFn, DType)>,
-    ) -> Functions {
-        let roots: Vec<_> = roots.into_iter().collect();
+    /// The functions that are as accurate as their types, from these on.
+    pub(super) fn full(roots: impl IntoIterator<Item = Root>) -> Functions {
+        Functions::collect(Accuracy::Full, String::new(), roots.into_iter().collect())
+    }
+
+    /// The functions whose results are rounded to bf16, from these on. In a group are those that have the short forms of
+    /// the others: each has what it has alone, so that joining ops in a kernel changes no bit.
+    pub(super) fn short(roots: impl IntoIterator<Item = Root>) -> Vec<Functions> {
+        let mut groups: Vec<Functions> = Vec::new();
+        for root in roots {
+            if groups.iter().any(|group| group.has_root(root)) {
+                continue;
+            }
+            let alone = Functions::of_group(groups.len(), vec![root]);
+            let joined = |(at, group): (usize, &Functions)| {
+                let joined = Functions::of_group(at, group.roots.iter().copied().chain([root]).collect());
+                let agrees = |one: &Functions| one.shortened().eq(joined.shortened_of(one));
+                (agrees(&alone) && agrees(group)).then_some((at, joined))
+            };
+            match groups.iter().enumerate().find_map(joined) {
+                Some((at, joined)) => groups[at] = joined,
+                None => groups.push(alone),
+            }
+        }
+        groups
+    }
+
+    fn of_group(group: usize, roots: Vec<Root>) -> Functions {
+        let outer = if group == 0 { "to_bf16".to_owned() } else { format!("to_bf16_{}", group + 1) };
+        Functions::collect(Accuracy::Bf16, outer, roots)
+    }
+
+    /// The closure under calls of some functions.
+    fn collect(accuracy: Accuracy, outer: String, roots: Vec<Root>) -> Functions {
         let mut order: Vec<&'static DeviceFn> = Vec::new();
         for (root, _) in &roots {
             visit(root, &mut order);
@@ -64,10 +99,15 @@ impl Functions {
         let position = |function: &DeviceFn| order.iter().position(|other| std::ptr::eq(*other, function));
         named.sort_by_key(|(function, _)| position(function));
         let mut instances = Vec::new();
-        for (root, compute) in roots {
+        for &(root, compute) in &roots {
             reach(root, compute, &mut instances);
         }
-        Functions { accuracy, functions: named, instances }
+        Functions { accuracy, outer, roots, functions: named, instances }
+    }
+
+    /// Whether the kernel calls this one of them.
+    pub(super) fn has_root(&self, root: Root) -> bool {
+        self.roots.iter().any(|known| std::ptr::eq(known.0, root.0) && known.1 == root.1)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -76,7 +116,7 @@ impl Functions {
 
     /// The qualified name of a function.
     pub(super) fn qualified(&self, function: &DeviceFn) -> String {
-        let outer = if self.accuracy == Accuracy::Bf16 { "to_bf16::" } else { "" };
+        let outer = if self.accuracy == Accuracy::Bf16 { format!("{}::", self.outer) } else { String::new() };
         format!("{outer}op::{}", self.name(function))
     }
 
@@ -84,7 +124,7 @@ impl Functions {
     pub(super) fn uses(&self) -> Uses {
         let mut uses = Uses::new();
         for (name, types) in self.needs() {
-            uses.require(self.short(name).unwrap_or(name), types);
+            uses.require(self.short_form(name).unwrap_or(name), types);
         }
         uses
     }
@@ -110,17 +150,17 @@ impl Functions {
         text.blank();
         text.line("}  // namespace op");
         if self.accuracy == Accuracy::Bf16 {
-            text.line("}  // namespace to_bf16");
+            text.line(&format!("}}  // namespace {}", self.outer));
         }
     }
 
     /// Opens a namespace in which `op` and `math` mean its own, with the short forms under their usual names.
     fn open_short(&self, text: &mut Writer) {
-        text.line("namespace to_bf16 {");
+        text.line(&format!("namespace {} {{", self.outer));
         text.line("namespace math {");
         text.line("using namespace ::math;");
         for (name, short) in
-            SHORT.iter().filter(|(name, _)| self.short(name).is_some() && self.uses_piece(name))
+            SHORT.iter().filter(|(name, _)| self.short_form(name).is_some() && self.uses_piece(name))
         {
             text.line(&format!(
                 "__device__ __forceinline__ f32 {name}(f32 x) {{ return ::math::{short}(x); }}"
@@ -130,12 +170,23 @@ impl Functions {
     }
 
     /// The short form of a prelude function, if it stands in: it is one of f32, so every call must be.
-    fn short(&self, name: &str) -> Option<&'static str> {
+    fn short_form(&self, name: &str) -> Option<&'static str> {
         let (_, short) = SHORT.iter().find(|(full, _)| *full == name)?;
         let mut types = self.needs().filter(|need| need.0 == name).flat_map(|need| need.1);
         let stands_in =
             self.accuracy == Accuracy::Bf16 && !self.is_wide() && types.all(|ty| ty == DType::F32);
         stands_in.then_some(*short)
+    }
+
+    /// Which of the functions that have short forms are used, and whether the short form stands in.
+    fn shortened(&self) -> impl Iterator<Item = (&'static str, bool)> {
+        self.shortened_of(self)
+    }
+
+    /// The same for those that another set uses.
+    fn shortened_of(&self, other: &Functions) -> impl Iterator<Item = (&'static str, bool)> {
+        let used = SHORT.iter().map(|(name, _)| *name).filter(|name| other.uses_piece(name));
+        used.map(|name| (name, self.short_form(name).is_some()))
     }
 
     /// Whether something is computed in f64; its author wants more digits than the short forms have.
