@@ -238,3 +238,19 @@ fn a_number_outside_the_integers_means_the_same_in_every_call() {
         assert_eq!(less.to_vec::<bool>().unwrap(), [true; 3], "turn {turn}");
     }
 }
+
+#[test]
+fn a_result_of_another_kind_is_not_written_over_its_operand() {
+    let mut z = StridedBuffer::from_vec(vec![num_complex::Complex::new(3.0_f32, 4.0)], &[1]).unwrap();
+    let error = abs::inplace(&mut z).unwrap_err();
+    assert!(
+        error.kind() == ErrorKind::DType && error.to_string().contains("abs: the result is real"),
+        "{error}"
+    );
+    let mut x = StridedBuffer::from_vec(vec![2.0_f32], &[1]).unwrap();
+    assert_eq!(float_power::inplace(&mut x, 2).unwrap_err().kind(), ErrorKind::DType);
+    assert_eq!(x.item::<f32>().unwrap(), 2.0);
+    let mut symbol = SymbolicBuffer::like(&z);
+    assert_eq!(abs::inplace(&mut symbol).unwrap_err().kind(), ErrorKind::DType);
+    abs::inplace(&mut x).unwrap();
+}

@@ -94,6 +94,7 @@ pub(super) fn out(output: &Output<'_>, outputs: &[Ident]) -> TokenStream {
 
 /// ```text
 /// pub fn inplace<'a, B: Buffer>(x: &mut B, y: impl Into<Operand<'a, B>>) -> Result<()> {
+///     Self::DEF.check_in_place(Buffer::meta(x).dtype)?;
 ///     let first = Clone::clone(x);
 ///     <B as Buffer>::call_out(Self::DEF, &[Operand::Buffer(&first), y.into()], &mut [x])
 /// }
@@ -118,6 +119,7 @@ pub(super) fn inplace(output: &Output<'_>) -> TokenStream {
         /// As `out`, with the first operand as the output.
         #lints
         #vis fn inplace<#generics>(#ident: &mut B, #(#params),*) -> #private::Result<()> {
+            Self::DEF.check_in_place(#private::Buffer::meta(&*#ident).dtype)?;
             let #handle = ::core::clone::Clone::clone(&*#ident);
             <B as #private::Buffer>::call_out(
                 Self::DEF,

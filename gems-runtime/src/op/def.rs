@@ -2,7 +2,7 @@
 
 use crate::dtype::{Category, DType, DTypeSet, Kind, Scalar};
 use crate::emit;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Extent;
 use crate::op::{CpuKernel, DeviceFn, VjpDef};
 use crate::plan::{self, Argument};
@@ -172,6 +172,22 @@ impl OpDef {
             Some(Category::Float) | None => None,
         };
         form.unwrap_or(self)
+    }
+
+    /// Refuses to write the result over a first operand of this dtype where PyTorch does: the magnitude of a complex buffer
+    /// is no complex one, and what computes in double precision is stored in no less.
+    ///
+    /// # Errors
+    /// `DType`, with what to call instead.
+    pub fn check_in_place(&self, dtype: DType) -> Result<()> {
+        let what = match self.promote.kind {
+            Kind::ComplexToFloat if dtype.is_complex() => "is real",
+            Kind::ToDouble if !matches!(dtype, DType::F64 | DType::C128) => "is of double precision",
+            _ => return Ok(()),
+        };
+        let message =
+            format!("the result {what} and cannot be written over a buffer of {dtype}; take a new result");
+        Err(Error::new(ErrorKind::DType, message).in_op(self.name))
     }
 
     /// Whether the value of a number takes part in planning, in this op or in a form of it.

@@ -94,6 +94,7 @@ pub(super) fn in_place<B: Subject>(
         }
         _ => Call::bind(op, positional, keywords)?,
     };
+    call.op.check_in_place(target.meta().dtype).map_err(|error| Stop::of_call(error, &call))?;
     write_into(&call, target).map(Some)
 }
 
