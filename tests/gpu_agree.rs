@@ -141,3 +141,13 @@ fn four_gigabytes_of_i8_add_up_in_every_element() {
     }
     assert!(wrong.to_vec::<bool>().unwrap().iter().all(|wrong| !wrong));
 }
+
+/// What lies between the elements belongs to others, who may write it meanwhile.
+#[test]
+fn a_write_to_a_view_places_its_elements_alone() {
+    let whole = StridedBuffer::full(DType::I32, &[6, 5], 7, GPU).unwrap();
+    whole.select(1, 2).unwrap().write(&[0, 1, 2, 3, 4, 5]).unwrap();
+    whole.select(1, 4).unwrap().write(&[9; 6]).unwrap();
+    let expected: Vec<i32> = (0..6).flat_map(|row| [7, 7, row, 7, 9]).collect();
+    assert_eq!(whole.to_vec::<i32>().unwrap(), expected);
+}

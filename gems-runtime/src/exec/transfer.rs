@@ -7,6 +7,7 @@ use crate::dtype::{self, Element};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exec::ValueBytes;
 use crate::layout::{self, Layout};
+use crate::op::builtin::gradient_copy;
 use std::sync::PoisonError;
 
 /// Memory of unspecified content on a device.
@@ -91,6 +92,11 @@ pub(crate) fn write<T: Element>(buffer: &StridedBuffer, elements: &[T]) -> Resul
         let message =
             format!("elements of {} share memory; write to a buffer without overlap", buffer.meta());
         return Err(Error::new(ErrorKind::Overlap, message));
+    }
+    if buffer.device() != Device::Cpu && has_gaps(buffer) {
+        // What lies between the elements may be written by others meanwhile, so only the device may place them.
+        let staged = to_device(&StridedBuffer::from_slice(elements, buffer.shape())?, buffer.device())?;
+        return StridedBuffer::call_out(gradient_copy::DEF, &[(&staged).into()], &mut [&mut buffer.clone()]);
     }
     let host = host_view(buffer)?;
     if let Some(memory) = host.storage().as_host() {
@@ -195,6 +201,12 @@ fn read_bytes(storage: &Storage, at: usize, bytes: &mut [u8]) {
 
 fn memory_left(storage: &Storage, at: usize) -> usize {
     storage.bytes().saturating_sub(at)
+}
+
+/// Whether a view without overlap spans elements that are not its own.
+fn has_gaps(buffer: &StridedBuffer) -> bool {
+    let span = buffer.meta().layout.span();
+    span.is_some_and(|(low, high)| high.abs_diff(low) + 1 != buffer.numel())
 }
 
 /// The bytes of the storage that a view spans.
