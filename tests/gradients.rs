@@ -643,3 +643,31 @@ fn every_derivative_compiles() {
         }
     }
 }
+
+/// What PyTorch gives at (x, lower bound, upper bound).
+#[test]
+fn a_clamp_shares_ties_with_its_bounds_unless_they_are_equal() {
+    for (point, slopes) in [
+        ([0.0, 0.0, 0.0], [1.0, 0.0, 0.0]),
+        ([-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]),
+        ([1.0, 0.0, 0.0], [0.0, 0.0, 1.0]),
+        ([0.0, 0.0, 1.0], [0.5, 0.5, 0.0]),
+        ([1.0, 0.0, 1.0], [0.5, 0.0, 0.5]),
+        ([0.5, 1.0, 0.0], [0.0, 0.0, 1.0]),
+    ] {
+        assert_eq!(at(clamp::DEF, point), slopes, "{point:?}");
+    }
+}
+
+#[test]
+fn losses_have_slopes_where_their_terms_do_not() {
+    let [g, x, zero, t] = [1.0, NAN, 0.0, 1.0].map(|value| buffer(&[value]));
+    let (x, zero, t) = margin_ranking_loss::vjp(&g, &x, &zero, &t, 0.0).unwrap();
+    let [x, zero, t] = [x, zero, t].map(|slope| slope.item::<f64>().unwrap());
+    assert_eq!((x, zero), (0.0, 0.0), "what is not known is not above the margin");
+    assert!(t.is_nan());
+    for pos_weight in [1.0, 2.0] {
+        let slopes = at(binary_cross_entropy_with_logits_weighted::DEF, [-INF, 1.0, 2.0, pos_weight]);
+        assert_eq!(slopes[..2], [-2.0 * pos_weight, INF]);
+    }
+}

@@ -152,7 +152,10 @@ pub fn hinge_embedding_loss<T: Real>(input: T, target: T, #[param] margin: T) ->
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: every written step is rounded correctly, alike on all devices.
 /// Derivative: ∓t for x₁ and x₂, −(x₁ − x₂) for t, where the result is positive.
-#[pointwise_dynamic(promote = default(input1, input2, target), dtypes(int, float), grad(order = 2))]
+#[pointwise_dynamic(
+    promote = default(input1, input2, target), dtypes(int, float),
+    grad(backward = crate::slope::of_margin_ranking_loss, order = 2)
+)]
 pub fn margin_ranking_loss<T: Real>(input1: T, input2: T, target: T, #[param] margin: T) -> T {
     relu::scalar(-target * (input1 - input2) + margin)
 }
@@ -198,7 +201,10 @@ pub fn binary_cross_entropy_with_logits<T: Float>(input: T, target: T) -> T {
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: 4 ulp of the larger term. Derivative: w((1 − t) − l·σ(−x))
 /// with l = 1 + (pos_weight − 1)t for x; that of the formula for t and the weights.
-#[pointwise_dynamic(promote = default(input, target, weight, pos_weight), vote(input, target), grad(order = 2))]
+#[pointwise_dynamic(
+    promote = default(input, target, weight, pos_weight), vote(input, target),
+    grad(backward = crate::slope::of_binary_cross_entropy_with_logits_weighted, order = 2)
+)]
 pub fn binary_cross_entropy_with_logits_weighted<T: Float>(
     input: T,
     target: T,

@@ -74,7 +74,8 @@ pub(crate) fn of_shrink<T: Float>(g: T, x: T, lambd: T) -> T {
     if x < -lambd || x > lambd { g } else { 0 }
 }
 
-/// Both bounds are tensors: a tie is shared with the bound, and a NaN is the operand's alone.
+/// Both bounds are tensors: a tie with one of them is shared, one with equal bounds is the operand's alone, and so is a
+/// NaN.
 #[device_fn(grad)]
 pub(crate) fn of_clamp<T: Float>(g: T, x: T, min: T, max: T) -> (T, T, T) {
     let unordered = x.is_nan() || min.is_nan() || max.is_nan();
@@ -84,13 +85,15 @@ pub(crate) fn of_clamp<T: Float>(g: T, x: T, min: T, max: T) -> (T, T, T) {
         // The upper bound decides alone.
         (0, 0, g)
     } else if x < min {
-        (0, if min == max { 0.5 * g } else { g }, if min == max { 0.5 * g } else { 0 })
+        (0, g, 0)
     } else if x > max {
         (0, 0, g)
+    } else if min == max {
+        (g, 0, 0)
     } else {
-        let low = if x == min { 0.5 * g } else { g };
-        let own = if x == max { 0.5 * low } else { low };
-        (own, g - low, low - own)
+        let low = if x == min { 0.5 * g } else { 0 };
+        let high = if x == max { 0.5 * g } else { 0 };
+        (g - low - high, low, high)
     }
 }
 
@@ -221,4 +224,38 @@ pub(crate) fn of_fake_quantize<T: Float>(
 ) -> (T, T, T) {
     let step = nearest_step(x, scale, zero_point);
     (if step >= quant_min && step <= quant_max { g } else { 0 }, 0, 0)
+}
+
+/// 0 for NaN: what is compared is not above the margin.
+#[device_fn(grad)]
+pub(crate) fn of_margin_ranking_loss<T: Float>(
+    g: T,
+    input1: T,
+    input2: T,
+    target: T,
+    margin: T,
+) -> (T, T, T) {
+    let apart = input1 - input2;
+    let slope = if margin - target * apart > 0 { g } else { 0 };
+    (-target * slope, target * slope, -apart * slope)
+}
+
+/// The difference of the logarithms is −x where `pos_weight` is 1, without 0·∞ where x is −∞.
+#[device_fn(grad)]
+pub(crate) fn of_binary_cross_entropy_with_logits_weighted<T: Float>(
+    g: T,
+    input: T,
+    target: T,
+    weight: T,
+    pos_weight: T,
+) -> (T, T, T, T) {
+    let inner = log_sigmoid::scalar(input);
+    let log_weight = 1 + (pos_weight - 1) * target;
+    let scaled = g * weight;
+    (
+        scaled * ((1 - target) - log_weight * sigmoid::scalar(-input)),
+        scaled * (log_sigmoid::scalar(-input) - pos_weight * inner),
+        g * ((1 - target) * input - log_weight * inner),
+        -scaled * target * inner,
+    )
 }
