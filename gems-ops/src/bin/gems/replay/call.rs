@@ -195,6 +195,8 @@ fn operand<'a, B: Buffer + 'a>(
         ("lower", Given::Buffer(x), Given::Number(axis)) => half(x, *axis, 0).map(Bound::Buffer),
         ("upper", Given::Buffer(x), Given::Number(axis)) => half(x, *axis, 1).map(Bound::Buffer),
         ("channels", Given::Buffer(weight), Given::Buffer(x)) => channels(weight, x).map(Bound::Buffer),
+        ("rows", Given::Buffer(weight), Given::Buffer(x)) => rows(weight, x).map(Bound::Buffer),
+        ("rows", Given::Number(weight), _) => Ok(Bound::Number(*weight)),
         _ => Err(format!("`{word}` cannot be formed from these arguments")),
     }
 }
@@ -221,6 +223,15 @@ fn channels<B: Buffer>(weight: &B, x: &B) -> Result<B, String> {
     }
     (2..rank).try_fold(weight.clone(), |view, _| view.unsqueeze(-1)).map_err(|error| error.to_string())
 }
+
+/// One element for each row of `x`, where the shapes say so; else as it is.
+fn rows<B: Buffer>(weight: &B, x: &B) -> Result<B, String> {
+    match x.shape().split_last() {
+        Some((_, rows)) if weight.shape() == rows => weight.unsqueeze(-1).map_err(|error| error.to_string()),
+        _ => Ok(weight.clone()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::torch::name_in_source;

@@ -178,7 +178,7 @@ fn undo(
     }
     let (Some(Given::Buffer(whole)), Some(other)) = (given(first), given(second)) else { return Ok(None) };
     match (view, other) {
-        ("channels", _) => {
+        ("channels" | "rows", _) => {
             let extents: Vec<isize> = whole.shape().iter().map(|extent| extent.cast_signed()).collect();
             gradient.reshape(&extents).map(Some)
         }
@@ -186,7 +186,7 @@ fn undo(
             let axis = axis.to_f64();
             #[expect(clippy::cast_possible_truncation, reason = "an axis that the call has taken")]
             let axis = axis as isize;
-            let result = zeros(whole.dtype(), whole)?;
+            let result = whole.zeros_like()?;
             let position = if axis < 0 { axis + whole.shape().len().cast_signed() } else { axis };
             let extent = gradient.shape()[position.unsigned_abs()];
             let start = if half == "upper" { extent.cast_signed() } else { 0 };

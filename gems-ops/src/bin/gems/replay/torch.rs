@@ -7,7 +7,8 @@
 ///
 /// A form is `conditions: op operands`; the first whose conditions hold is called, and none if none does. An operand is
 /// a parameter, a number, or a view: `lower(x,axis)` and `upper(x,axis)` are the halves of `x` along an axis,
-/// `channels(w,x)` is the vector `w` along axis 1 of `x`; `lowest(x)` and `highest(x)` are the limits of the dtype of `x`.
+/// `channels(w,x)` is the vector `w` along axis 1 of `x`, and `rows(w,x)` has one element for each row of `x`, if the
+/// shapes say so; `lowest(x)` and `highest(x)` are the limits of the dtype of `x`.
 pub(super) type Row = (&'static str, &'static str, &'static str);
 
 const ROWS: &[Row] = &[
@@ -162,7 +163,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "huber_loss",
-        "input target delta=1 weight=none reduction=mean",
+        "input target reduction=mean delta=1 weight=none",
         "reduction=none weight=none: huber_loss input target delta \
          | reduction=none: huber_loss_weighted input target delta weight",
     ),
@@ -204,7 +205,7 @@ const ROWS: &[Row] = &[
     (
         "gaussian_nll_loss",
         "input target var full=false eps=1e-6 reduction=mean",
-        "reduction=none: gaussian_nll_loss input target var full eps",
+        "reduction=none: gaussian_nll_loss input target rows(var,input) full eps",
     ),
     // Special functions.
     ("erf", "input", "erf input"),
@@ -216,7 +217,8 @@ const ROWS: &[Row] = &[
     ("log_ndtr", "input", "special_log_ndtr input"),
     ("lgamma", "input", "lgamma input"),
     ("digamma", "input", "digamma input"),
-    ("polygamma", "input n", "polygamma n input"),
+    ("polygamma", "n input", "polygamma n input"),
+    ("Tensor.polygamma", "input n", "polygamma n input"),
     ("mvlgamma", "input p", "mvlgamma input p"),
     ("igamma", "input other", "igamma input other"),
     ("igammac", "input other", "igammac input other"),
@@ -264,7 +266,11 @@ const ROWS: &[Row] = &[
     (
         "nan_to_num",
         "input nan=0 posinf=none neginf=none",
-        "posinf=none neginf=none: nan_to_num_kernel input nan highest(input) lowest(input) \
+        "nan=none posinf=none neginf=none: nan_to_num_kernel input 0 highest(input) lowest(input) \
+         | nan=none neginf=none: nan_to_num_kernel input 0 posinf lowest(input) \
+         | nan=none posinf=none: nan_to_num_kernel input 0 highest(input) neginf \
+         | nan=none: nan_to_num_kernel input 0 posinf neginf \
+         | posinf=none neginf=none: nan_to_num_kernel input nan highest(input) lowest(input) \
          | neginf=none: nan_to_num_kernel input nan posinf lowest(input) \
          | posinf=none: nan_to_num_kernel input nan highest(input) neginf \
          | nan_to_num_kernel input nan posinf neginf",
@@ -307,7 +313,11 @@ const ALIASES: &[(&str, &str)] = &[
 /// Methods that take their arguments in another order than the function of the same name.
 ///
 /// The samples of PyTorch's own tests (`torch-opinfo`) are arguments of methods.
-const METHODS: &[(&str, &str)] = &[("where", "Tensor.where")];
+const METHODS: &[(&str, &str)] = &[
+    ("where", "Tensor.where"),
+    ("polygamma", "Tensor.polygamma"),
+    ("special.polygamma", "Tensor.polygamma"),
+];
 
 /// Prefixes of names that say where PyTorch keeps a function.
 const PREFIXES: [&str; 3] = ["torch.", "nn.functional.", "special."];
