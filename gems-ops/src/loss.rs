@@ -269,7 +269,8 @@ fn variance_is_not_negative(arguments: &[Seen], _: DType) -> Result<()> {
 
 /// ½(ln v + (x − t)²/v) with v = max(var, eps); `full` adds ½ln 2π.
 ///
-/// Matches `torch.nn.functional.gaussian_nll_loss(…, reduction="none")`.
+/// Matches `torch.nn.functional.gaussian_nll_loss(…, reduction="none")`, which also takes a `var` of one element a row;
+/// here that is `var.unsqueeze(-1)`.
 ///
 /// Special values: IEEE 754's, step by step. Accuracy: 4 ulp of the larger term. Derivative: (x − t)/v for x, minus
 /// that for t, ½(1/v − (x − t)²/v²) for var.
