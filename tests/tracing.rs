@@ -459,3 +459,18 @@ fn vectors_along_an_axis_leave_the_others_open() {
     // The axis of the vector is open as well.
     traced_once!(|n| x: [3, n], w: [n]; prelu(x, w).map(|y| vec![y]));
 }
+
+#[test]
+fn a_kernel_that_computes_cheap_results_again_stays_within_its_limits() {
+    let f = compile(|[x, a, b]| {
+        let long = (0..46).try_fold(x, |x, _| tanh(&x))?;
+        addcmul(&long, &neg(&a)?, &neg(&b)?, 1)
+    });
+    let mut values = Random::new(4);
+    let [x, a, b] = [&[6, 5][..], &[5], &[5]].map(|shape| random(&mut values, DType::F32, shape));
+    let text = f.explain([&x, &a, &b]).unwrap();
+    assert!(text.contains("fused_48_addcmul"), "{text}");
+    let long = (0..46).fold(x.clone(), |x, _| tanh(&x).unwrap());
+    let expected = addcmul(&long, &neg(&a).unwrap(), &neg(&b).unwrap(), 1).unwrap();
+    same(&expected, &f.call([&x, &a, &b]).unwrap());
+}
