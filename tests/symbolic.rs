@@ -551,6 +551,33 @@ fn strict_scopes_refuse_and_name_both_sizes() {
 }
 
 #[test]
+fn guards_of_gradients_name_the_op() {
+    let scope = Scope::new(Policy::Guard);
+    let [x, y, grad] = [["b", "n"], ["c", "m"], ["d", "k"]].map(|names| matrix(&scope, names, [4, 6]));
+    mul::vjp(&grad, &x, &y).unwrap();
+    let guards = scope.guards().unwrap().to_string();
+    let expected = [
+        "b == c, from broadcasting axis 0 of `other` in mul",
+        "n == m, from broadcasting axis 1 of `other` in mul",
+        "d == b, from comparing a gradient with its result axis 0 in mul",
+        "k == n, from comparing a gradient with its result axis 1 in mul",
+    ];
+    assert_eq!(guards.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn sums_report_refused_guards_at_once() {
+    let scope = Scope::new(Policy::Strict);
+    let x = matrix(&scope, ["b", "n"], [4, 6]);
+    let row = SymbolicBuffer::symbolic(DType::F32, &[scope.symbol("m", 6)], Device::Cpu).unwrap();
+    let error = x.sum_like(&row).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Guard);
+    let text = error.to_string();
+    assert!(text.starts_with("sum_to: the trace holds only if m == n (6 and 6 in this run)"), "{text}");
+    assert!(text.contains("from summing a gradient axis 0 in sum_to"), "{text}");
+}
+
+#[test]
 fn numbers_that_the_host_reads_are_guarded() {
     let scope = Scope::new(Policy::Guard);
     let x = matrix(&scope, ["b", "n"], [4, 6]);

@@ -439,4 +439,78 @@ fn ops_keep_their_short_forms_beside_wider_ones() {
         .unwrap()
         .compile(&source, "fused", gems_runtime::compile::Arch::from_number(90))
         .unwrap();
+
+/// Compares traced and eager calls for several batch sizes, which need one trace.
+macro_rules! traced_once {
+    (|$n:ident| $($input:ident: $shape:expr),+; $call:expr) => {{
+        let f = compile(|[$($input),+]| {
+            $(let $input = &$input;)+
+            $call
+        });
+        let mut values = Random::new(3);
+        for $n in [2, 3, 5, 8, 13] {
+            $(let $input = &random(&mut values, DType::F32, &$shape);)+
+            let (expected, got): (Vec<_>, Vec<_>) = ($call.unwrap(), f.call([$($input),+]).unwrap());
+            assert_eq!(expected.len(), got.len());
+            expected.iter().zip(&got).for_each(|(expected, got)| same(expected, got));
+        }
+        assert_eq!(f.stats().traces, 1, "{}", stringify!($call));
+    }};
+}
+
+#[test]
+fn pieces_of_an_axis_leave_the_others_open() {
+    traced_once!(|n| x: [n, 8]; swiglu(x).map(|y| vec![y]));
+    traced_once!(|n| x: [n, 8]; geglu(x).map(|y| vec![y]));
+    traced_once!(|n| x: [n, 8]; reglu(x).map(|y| vec![y]));
+    traced_once!(|n| x: [6, n]; glu(x, 0).map(|y| vec![y]));
+    traced_once!(|n| g: [n, 4], x: [n, 8]; glu_backward(g, x, 1).map(|y| vec![y]));
+    traced_once!(|n| i: [n, 16], h: [n, 16], c: [n, 4]; {
+        lstm_cell_pointwise(i, h, c, None).map(|(hy, cy, gates)| [vec![hy, cy], gates.into()].concat())
+    });
+    traced_once!(|n| i: [n, 16], h: [n, 16], c: [n, 4], b: [16]; {
+        lstm_cell_pointwise(i, h, c, Some((b, b))).map(|(hy, cy, gates)| [vec![hy, cy], gates.into()].concat())
+    });
+    traced_once!(|n| i: [n, 12], h: [n, 12], x: [n, 4]; {
+        gru_cell_pointwise(i, h, x, None).map(|(hy, gates)| [vec![hy], gates.into()].concat())
+    });
+    traced_once!(|n| i: [n, 12], h: [n, 12], x: [n, 4], b: [12]; {
+        gru_cell_pointwise(i, h, x, Some((b, b))).map(|(hy, gates)| [vec![hy], gates.into()].concat())
+    });
+}
+
+#[test]
+fn vectors_along_an_axis_leave_the_others_open() {
+    traced_once!(|n| x: [n, 4, 3], m: [4], s: [4]; {
+        batch_norm_elemt(x, Some(m), Some(s), m, s).map(|y| vec![y])
+    });
+    traced_once!(|n| x: [n, 4, 3], w: [4]; prelu(x, w).map(|y| vec![y]));
+    traced_once!(|n| x: [n, 4], w: [1]; prelu(x, w).map(|y| vec![y]));
+    traced_once!(|n| x: [4, n], s: [4], z: [4]; {
+        fake_quantize_per_channel_affine(x, s, z, 0, -8, 7).map(|y| vec![y])
+    });
+    traced_once!(|n| x: [n, 4], s: [4], z: [4]; {
+        fake_quantize_learnable_per_channel_affine(x, s, z, 1, -8, 7, 0.5).map(|y| vec![y])
+    });
+    traced_once!(|n| g: [n, 4], x: [n, 4], s: [4], z: [4]; {
+        fake_quantize_learnable_per_channel_affine_backward(g, x, s, z, 1, -8, 7, 0.5)
+            .map(|(x, s, z)| vec![x, s, z])
+    });
+    // The axis of the vector is open as well.
+    traced_once!(|n| x: [3, n], w: [n]; prelu(x, w).map(|y| vec![y]));
+}
+
+#[test]
+fn a_kernel_that_computes_cheap_results_again_stays_within_its_limits() {
+    let f = compile(|[x, a, b]| {
+        let long = (0..46).try_fold(x, |x, _| tanh(&x))?;
+        addcmul(&long, &neg(&a)?, &neg(&b)?, 1)
+    });
+    let mut values = Random::new(4);
+    let [x, a, b] = [&[6, 5][..], &[5], &[5]].map(|shape| random(&mut values, DType::F32, shape));
+    let text = f.explain([&x, &a, &b]).unwrap();
+    assert!(text.contains("fused_48_addcmul"), "{text}");
+    let long = (0..46).fold(x.clone(), |x, _| tanh(&x).unwrap());
+    let expected = addcmul(&long, &neg(&a).unwrap(), &neg(&b).unwrap(), 1).unwrap();
+    same(&expected, &f.call([&x, &a, &b]).unwrap());
 }

@@ -38,7 +38,7 @@ pub(crate) struct Args {
     pub(crate) compute_storage: Option<Ident>,
     pub(crate) dtypes: Option<Vec<DTypes>>,
     pub(crate) accepts: Vec<(Ident, Vec<DTypes>)>,
-    pub(crate) numbers: Option<Numbers>,
+    pub(crate) numbers: Option<(Ident, Numbers)>,
     pub(crate) vote: Option<Vec<Ident>>,
     /// Whether `casts = freely` stands there.
     pub(crate) casts_freely: bool,
@@ -341,10 +341,10 @@ fn parse_promote(input: ParseStream<'_>) -> syn::Result<Promote> {
     Ok(Promote { kind, word, params })
 }
 
-fn parse_numbers(input: ParseStream<'_>) -> syn::Result<Numbers> {
+fn parse_numbers(input: ParseStream<'_>) -> syn::Result<(Ident, Numbers)> {
     let word: Ident = input.parse()?;
     if let Some(row) = Numbers::NAMES.iter().find(|row| word == row.0) {
-        return Ok(row.1);
+        return Ok((word, row.1));
     }
     let expected = choices(Numbers::NAMES.iter().map(|row| row.0));
     Err(syn::Error::new(

@@ -37,7 +37,7 @@ use proc_macro::TokenStream;
 /// | `dtypes(float, i32)` | dtypes that the common dtype may have: `bool`, `int`, `float`, `complex`, or single ones | those of the bound |
 /// | `compute = storage` | the type parameter is the stored dtype, for functions on bits; `no_opmath` implies it | 1- and 2-byte floats compute in f32 |
 /// | `accepts(mask = bool \| u8)` | dtypes of a tensor of a concrete type | all, by conversion |
-/// | `numbers = exact` | a number outside an integer dtype keeps its value (`exact`), becomes the nearest one (`saturate`) or wraps | `wrap` |
+/// | `numbers = exact` | a number outside an integer dtype keeps its value (`exact`, for comparisons of two operands), becomes the nearest one (`saturate`) or wraps | `wrap` |
 /// | `outputs(mantissa, exponent)` | names of the results | `out`, or `out0`, `out1`, … |
 /// | `like(out = x)` | this result has the dtype of `x`, whatever the common dtype is | the dtype of the promotion |
 /// | `vote(x, y)` | tensors that decide the memory format of results, in order | all, in order |

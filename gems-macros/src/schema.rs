@@ -73,7 +73,7 @@ impl Schema {
             instances,
             promotes: promotes(args, signature, errors),
             accepts: accepts(args, signature, errors),
-            numbers: args.numbers.unwrap_or_default(),
+            numbers: numbers(args, signature, errors),
             vote: vote(args, signature, errors),
             casts_freely: args.casts_freely,
             check: args.check.clone(),
@@ -243,6 +243,23 @@ fn accepts(args: &Args, signature: &Signature, errors: &Errors) -> Vec<DTypeSet>
         accepts[i] = words.iter().flat_map(|word| word.members.iter().copied()).collect();
     }
     accepts
+}
+
+/// A number keeps its value only where it is compared with the other one of two operands: a third one would be compared
+/// with what stands for the number.
+fn numbers(args: &Args, signature: &Signature, errors: &Errors) -> Numbers {
+    let Some((word, numbers)) = &args.numbers else { return Numbers::default() };
+    let given = signature.params.len();
+    if *numbers == Numbers::Exact && given != 2 {
+        errors.at(
+            word,
+            format_args!(
+                "`exact` compares two operands and this function has {given}; make each comparison an op of its own, or \
+                 use `saturate`"
+            ),
+        );
+    }
+    *numbers
 }
 
 /// Only tensors vote on the layout of results, each once. Without names, all of them vote, in order.
@@ -452,5 +469,23 @@ mod tests {
         )
         .unwrap_err();
         assert!(message.contains("cannot be computed"), "{message}");
+    }
+
+    #[test]
+    fn numbers_stay_exact_between_two_operands_only() {
+        let within = quote!(
+            fn f<T: Real>(x: T, low: T, high: T) -> bool {
+                x >= low && x <= high
+            }
+        );
+        let message = schema(quote!(numbers = exact), within.clone()).unwrap_err();
+        assert!(message.contains("`exact` compares two operands and this function has 3"), "{message}");
+        assert_eq!(schema(quote!(numbers = saturate), within).unwrap().numbers, Numbers::Saturate);
+        let below = quote!(
+            fn f<T: Real>(x: T, #[param] bound: T) -> bool {
+                x < bound
+            }
+        );
+        assert_eq!(schema(quote!(numbers = exact), below).unwrap().numbers, Numbers::Exact);
     }
 }

@@ -5,6 +5,7 @@
 use crate::check::{self, bounds_in_order, last_is_a_probability, last_is_not_negative};
 use crate::prelude::*;
 use crate::vectors::along;
+use gems_runtime::layout::Quantity;
 use gems_runtime::op::Seen;
 
 /// x where it is positive, else +0; NaN stays NaN.
@@ -80,7 +81,7 @@ pub fn prelu_kernel<T: Float>(input: T, weight: T) -> T {
 /// # Errors
 /// `Shape` if the weight has another number of elements; else as [`prelu_kernel()`].
 pub fn prelu<B: Buffer>(input: &B, weight: &B) -> Result<B> {
-    if weight.shape().iter().product::<usize>() == 1 {
+    if weight.dims().iter().all(|extent| extent.is(1)) {
         return prelu_kernel(input, &weight.squeeze_all()?);
     }
     let weight = along(weight, input, 1).map_err(|error| error.in_op("prelu"))?;

@@ -5,6 +5,7 @@
 use crate::check::last_is_not_negative;
 use crate::prelude::*;
 use crate::vectors::axis_of;
+use gems_runtime::layout::{Extent, Place};
 
 /// a·σ(b): b opens the gate.
 ///
@@ -181,7 +182,8 @@ pub fn reglu<B: Buffer>(input: &B) -> Result<B> {
 
 /// Both halves of an axis.
 pub(crate) fn halves<B: Buffer>(input: &B, axis: isize, op: &str) -> Result<(B, B)> {
-    let size = axis_of(input.meta().layout.rank(), axis).map(|axis| input.shape()[axis]);
+    let place = Place::new("halving");
+    let size = axis_of(input.dims().len(), axis).map(|axis| input.dims()[axis].number(place.axis(axis)));
     match size {
         Some(size) if size % 2 == 0 => {
             let half = size / 2;

@@ -5,6 +5,7 @@
 use crate::gated::halves;
 use crate::prelude::*;
 use crate::quantization::{nearest_step, quantization_range};
+use gems_runtime::layout::{Extent, Place};
 
 /// x as mantissa·2^exponent with the mantissa in [½, 1): exact, subnormal numbers too; ±0, ±∞ and NaN give (x, 0).
 ///
@@ -347,12 +348,13 @@ pub fn gru_cell_pointwise<B: Buffer>(
 
 /// `N` equal pieces of the last axis.
 fn pieces<B: Buffer, const N: usize>(gates: &B, op: &str) -> Result<[B; N]> {
-    let size = gates.shape().last().copied().unwrap_or(1);
+    let place = Place::new("taking equal pieces").axis(gates.dims().len().saturating_sub(1));
+    let size = gates.dims().last().map_or(1, |size| size.number(place));
     let refused = || {
         let message = format!("the last axis of {} has no {N} equal pieces; give one a gate", gates.meta());
         Error::new(ErrorKind::Shape, message).in_op(op)
     };
-    if size % N != 0 {
+    if !size.is_multiple_of(N) {
         return Err(refused());
     }
     gates.chunk(-1, N)?.try_into().map_err(|_| refused())

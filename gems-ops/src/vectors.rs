@@ -1,6 +1,7 @@
 //! Ops of a buffer and vectors along its axes.
 
 use crate::prelude::*;
+use gems_runtime::layout::{Place, Quantity};
 use gems_runtime::op::Operand;
 
 /// beta·x + alpha·(a·b); beta = 0 ignores x, NaN too.
@@ -84,21 +85,23 @@ pub(crate) fn axis_of(rank: usize, axis: isize) -> Option<usize> {
 
 /// A view of a vector that runs along an axis of `input`.
 pub(crate) fn along<B: Buffer>(vector: &B, input: &B, axis: isize) -> Result<B> {
-    let shape = input.shape();
-    let Some(position) = axis_of(shape.len(), axis) else {
+    let dims = input.dims();
+    let Some(position) = axis_of(dims.len(), axis) else {
         let message = format!("{} has no axis {axis}; give it one, or an axis that it has", input.meta());
         return Err(Error::new(ErrorKind::Shape, message));
     };
-    if vector.shape() != [shape[position]] {
+    let place = Place::new("comparing a vector with the axis that it runs along").axis(position);
+    let fits = matches!(vector.dims(), [size] if size.equals(&dims[position], place));
+    if !fits {
         let message = format!(
-            "{} does not fit axis {axis} of {}; give a vector of {} elements",
+            "{} does not fit axis {axis} of {}; give a vector of {:?} elements",
             vector.meta(),
             input.meta(),
-            shape[position]
+            dims[position]
         );
         return Err(Error::new(ErrorKind::Shape, message));
     }
-    (position + 1..shape.len()).try_fold(vector.clone(), |view, _| view.unsqueeze(-1))
+    (position + 1..dims.len()).try_fold(vector.clone(), |view, _| view.unsqueeze(-1))
 }
 
 #[cfg(test)]

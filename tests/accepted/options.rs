@@ -7,7 +7,7 @@ use gems_ops::prelude::*;
     accepts(skip = bool | u8),
     outputs(new_param, new_state),
     like(new_param = param, new_state = state),
-    numbers = exact,
+    numbers = saturate,
     vote(param),
     casts = freely,
     name = "step",
@@ -21,6 +21,11 @@ fn step_<T: Float>(param: T, grad: T, state: T, skip: bool, #[param] lr: f64) ->
 #[pointwise_dynamic(promote = always_bool())]
 fn xor(x: bool, y: bool) -> bool {
     x != y
+}
+
+#[pointwise_dynamic(numbers = exact)]
+fn is_below<T: Real>(x: T, bound: T) -> bool {
+    x < bound
 }
 
 #[pointwise_dynamic(promote = int_to_float)]
@@ -41,6 +46,7 @@ fn every_option_reaches_the_definition() {
     assert!(step_::DEF.casts_freely);
     assert!(half_of::DEF.dtypes.contains(DType::I64));
     assert!(xor::scalar(true, false));
+    assert_eq!(is_below::DEF.numbers, gems_runtime::op::Numbers::Exact);
     assert_eq!(identity(3u8), 3);
 }
 

@@ -33,12 +33,10 @@ pub fn amp_unscale<T: Float>(grad: T, inv_scale: T) -> (T, bool) {
 /// Matches `torch._amp_foreach_non_finite_check_and_unscale_` for one tensor.
 ///
 /// # Errors
-/// Buffers of different devices; a device that fails.
+/// Buffers of different devices, before anything is written; a device that fails.
 pub fn amp_unscale_<B: Buffer>(grad: &mut B, inv_scale: &B, found_inf: &mut B) -> Result<()> {
-    let scaled = grad.clone();
-    let (unscaled, flags) = amp_unscale(&scaled, inv_scale)?;
-    copy::out(&unscaled, grad)?;
-    let mut flags = flags.reshape(&[-1])?;
+    let (unscaled, flags) = amp_unscale(&*grad, inv_scale)?;
+    let mut flags = contiguous(&flags)?.reshape(&[-1])?;
     let mut numel: usize = flags.shape().iter().product();
     while numel > 1 {
         // The halves share an element where the number is odd.
@@ -49,8 +47,10 @@ pub fn amp_unscale_<B: Buffer>(grad: &mut B, inv_scale: &B, found_inf: &mut B) -
     if numel == 0 {
         return Ok(());
     }
-    let before = found_inf.clone();
-    maximum::out(&before, &flags.squeeze_all()?, found_inf)
+    // Nothing is written before all of it is known.
+    let found = maximum(&*found_inf, &flags.squeeze_all()?)?;
+    copy::out(&unscaled, grad)?;
+    copy::out(&found, found_inf)
 }
 
 #[cfg(test)]
@@ -85,5 +85,35 @@ mod tests {
                 check(&found, &[1.0]);
             }
         }
+    }
+
+    #[test]
+    fn a_gradient_may_have_any_layout() {
+        let zeros = |shape: &[usize]| StridedBuffer::zeros(DType::F32, shape, Device::Cpu).unwrap();
+        let inv_scale = StridedBuffer::from_element(0.5f64).unwrap();
+        let grads = [
+            zeros(&[2, 3]).t(),
+            zeros(&[2, 4, 4, 3]).permute(&[0, 3, 1, 2]),
+            zeros(&[4, 6]).slice(1, 1, 6, 2).and_then(|odd| odd.flip(&[0])),
+        ];
+        for mut grad in grads.map(Result::unwrap) {
+            let mut last = (0..grad.shape().len()).try_fold(grad.clone(), |x, _| x.select(-1, -1)).unwrap();
+            for (value, found) in [(3.0, 0.0), (f32::INFINITY, 1.0)] {
+                let mut found_inf = buffer(&[0.0]);
+                last.write(&[value]).unwrap();
+                amp_unscale_(&mut grad, &inv_scale, &mut found_inf).unwrap();
+                check(&found_inf, &[found]);
+                assert_eq!(last.item::<f32>().unwrap(), value / 2.0);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_refused_changes_nothing() {
+        let inv_scale = StridedBuffer::from_element(0.5f64).unwrap();
+        let mut grad = buffer(&[2.0, 4.0]);
+        let mut complex = StridedBuffer::zeros(DType::C64, &[1], Device::Cpu).unwrap();
+        assert_eq!(amp_unscale_(&mut grad, &inv_scale, &mut complex).unwrap_err().kind(), ErrorKind::DType);
+        check(&grad, &[2.0, 4.0]);
     }
 }

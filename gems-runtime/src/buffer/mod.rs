@@ -65,6 +65,20 @@ pub trait Buffer: Clone + Sized + std::fmt::Debug {
         answer
     }
 
+    /// Runs a part of a call of `op`, so that guards name the op and its operands; `others` are the other buffers of it.
+    ///
+    /// # Errors
+    /// Its own, or a refused guard.
+    #[doc(hidden)]
+    fn within<T>(
+        _op: &'static OpDef,
+        _operands: &[Operand<'_, Self>],
+        _others: &[&Self],
+        run: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        run()
+    }
+
     /// Runs or records an op; one operand a parameter of `op`, one buffer a result.
     ///
     /// `dtype` is the dtype of new results where the caller chooses it, as in a conversion.

@@ -283,10 +283,20 @@ fn traced<T>(
         })
     };
     let metas = buffers().map(|(_, meta)| meta).chain(outputs.iter().copied());
+    in_op(op.name, metas, buffers().map(|(name, _)| name).collect(), infer)
+}
+
+/// Infers with these buffers in the scope of their open sizes, in the name of an op and its operands.
+fn in_op<'a, T>(
+    op: &'static str,
+    metas: impl Iterator<Item = &'a Meta<Dim>>,
+    operands: SmallVec<[&'static str; 8]>,
+    infer: impl FnOnce() -> Result<T>,
+) -> Result<T> {
     let dims = metas.flat_map(|meta| meta.layout.shape().iter().chain(meta.layout.strides()));
-    match one_scope(dims).map_err(|error| error.in_op(op.name))? {
+    match one_scope(dims).map_err(|error| error.in_op(op))? {
         None => infer(),
-        Some(scope) => scope.in_op(op.name, buffers().map(|(name, _)| name).collect(), infer),
+        Some(scope) => scope.in_op(op, operands, infer),
     }
 }
 
@@ -343,6 +353,16 @@ impl Buffer for SymbolicBuffer {
         }
     }
 
+    fn within<T>(
+        op: &'static OpDef,
+        operands: &[Operand<'_, Self>],
+        others: &[&Self],
+        run: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let others: SmallVec<[&Meta<Dim>; 2]> = others.iter().map(|other| &other.meta).collect();
+        traced(op, operands, &others, run)
+    }
+
     fn run(
         op: &'static OpDef,
         operands: &[Operand<'_, Self>],
@@ -393,7 +413,9 @@ impl Buffer for SymbolicBuffer {
     }
 
     fn sum_like(&self, like: &Self) -> Result<Self> {
-        let sums = plan::infer_sum(&self.meta, &like.meta)?;
+        let metas = [&self.meta, &like.meta].into_iter();
+        let infer = || plan::infer_sum(&self.meta, &like.meta);
+        let sums = in_op("sum_to", metas, SmallVec::new(), infer)?;
         let record = |traced: &Traced| traced.recorder.sum(&self.meta, traced.memory, &sums);
         let traced = self.traced.as_ref().map(record).transpose()?;
         Ok(SymbolicBuffer { traced, ..SymbolicBuffer::fresh(sums) })

@@ -95,8 +95,7 @@ fn word(bytes: &[u8]) -> u64 {
 ///
 /// `values[i]` are the bytes of input `i` where it is passed by value; `inputs` and `outputs` are byte addresses of
 /// the first elements.
-#[must_use]
-pub fn pack(
+pub(crate) fn pack(
     spec: &KernelSpec,
     args: &LaunchArgs,
     values: &[[u8; 16]],

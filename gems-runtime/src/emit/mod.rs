@@ -16,7 +16,8 @@ mod tiled;
 mod uses;
 mod writer;
 
-pub use abi::{Packed, Parameter, pack, parameters};
+pub(crate) use abi::pack;
+pub use abi::{Packed, Parameter, parameters};
 pub use sum::{pack_sum, sum_source};
 pub use uses::{Need, Uses};
 

@@ -20,18 +20,7 @@ pub struct Coalesced {
 ///
 /// `strides` holds one list an operand, as long as `shape` and 0 where the operand is broadcast. The first operand, the
 /// output, decides the order: its smallest absolute stride is innermost. The others break ties, in their order.
-///
-/// # Examples
-/// ```
-/// use gems_runtime::layout::coalesce;
-///
-/// // A row-major output, and an input that is repeated along the outermost axis.
-/// let call = coalesce(&[2, 3, 4], &[&[12, 4, 1], &[0, 4, 1]]);
-/// assert_eq!(call.extents.as_slice(), [2, 12]);
-/// assert_eq!(call.strides[1].as_slice(), [0, 1]);
-/// ```
-#[must_use]
-pub fn coalesce(shape: &[usize], strides: &[&[isize]]) -> Coalesced {
+pub(crate) fn coalesce(shape: &[usize], strides: &[&[isize]]) -> Coalesced {
     debug_assert!(strides.iter().all(|strides| strides.len() == shape.len()));
     if shape.contains(&0) {
         let strides = strides.iter().map(|_| Strides::from_elem(0, 1)).collect();

@@ -21,10 +21,12 @@ mod strides;
 mod vote;
 
 pub use broadcast::{broadcast_shapes, broadcast_strides};
-pub use coalesce::{Coalesced, coalesce};
+pub use coalesce::Coalesced;
+pub(crate) use coalesce::coalesce;
 pub use extent::{Extent, Place, Quantity, Stride};
 pub use overlap::{Overlap, Region, has_internal_overlap, overlap};
-pub use strides::{contiguous_strides, is_channels_last, is_contiguous, is_dense};
+pub use strides::contiguous_strides;
+use strides::{is_contiguous, is_dense};
 pub use vote::{Entry, keep_format_strides, output_strides};
 
 use crate::error::{Error, ErrorKind, Result};

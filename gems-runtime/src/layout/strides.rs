@@ -25,15 +25,13 @@ pub(super) fn has_zero<D: Extent>(shape: &[D]) -> bool {
 }
 
 /// Whether elements lie row-major without gaps.
-#[must_use]
-pub fn is_contiguous<D: Extent>(shape: &[D], strides: &[D::Stride]) -> bool {
+pub(super) fn is_contiguous<D: Extent>(shape: &[D], strides: &[D::Stride]) -> bool {
     has_zero(shape) || is_packed((0..shape.len()).rev(), shape, strides)
 }
 
 /// Whether elements of a rank-4 shape (batch, channels, height, width) lie in the order batch, height, width, channels
 /// without gaps.
-#[must_use]
-pub fn is_channels_last<D: Extent>(shape: &[D], strides: &[D::Stride]) -> bool {
+pub(super) fn is_channels_last<D: Extent>(shape: &[D], strides: &[D::Stride]) -> bool {
     shape.len() == 4 && is_packed([1, 3, 2, 0], shape, strides)
 }
 
@@ -53,8 +51,7 @@ fn is_packed<D: Extent>(axes: impl IntoIterator<Item = usize>, shape: &[D], stri
 }
 
 /// Whether elements fill a range without gap or overlap, in any order of axes and directions.
-#[must_use]
-pub fn is_dense<D: Extent>(shape: &[D], strides: &[D::Stride]) -> bool {
+pub(super) fn is_dense<D: Extent>(shape: &[D], strides: &[D::Stride]) -> bool {
     if has_zero(shape) {
         return true;
     }

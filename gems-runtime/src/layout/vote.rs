@@ -5,19 +5,18 @@
 //! Does not look at dtypes, and expects shapes that broadcast.
 
 use super::extent::equal_shapes;
-use super::{
-    Extent, Layout, Place, Quantity, Stride, contiguous_strides, is_channels_last, is_contiguous, is_dense,
-};
+use super::strides::{contiguous_strides, is_channels_last, is_contiguous, is_dense};
+use super::{Extent, Layout, Place, Quantity, Stride};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
-/// An operand with a vote.
+/// An operand with a vote: a layout, or a number in place of one.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a, D: Extent = usize> {
     /// Extents, outermost first, before broadcasting.
-    pub shape: &'a [D],
+    pub(crate) shape: &'a [D],
     /// Strides in elements, one an axis.
-    pub strides: &'a [D::Stride],
+    pub(crate) strides: &'a [D::Stride],
 }
 
 impl<'a, D: Extent> From<&'a Layout<D>> for Entry<'a, D> {

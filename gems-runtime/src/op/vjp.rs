@@ -78,7 +78,8 @@ pub fn vjp<B: Buffer>(
     operands: &[Operand<'_, B>],
     outputs: Option<&[&B]>,
 ) -> Result<Vec<Option<B>>> {
-    unnamed(op, cotangents, operands, outputs).map_err(|error| error.in_op(op.name))
+    let run = || unnamed(op, cotangents, operands, outputs);
+    B::within(op, operands, cotangents, run).map_err(|error| error.in_op(op.name))
 }
 
 fn unnamed<B: Buffer>(
@@ -103,7 +104,8 @@ fn unnamed<B: Buffer>(
     for ((cotangent, result), output) in cotangents.iter().zip(&inference.outputs).zip(op.outputs) {
         let (got, want) = (cotangent.dims(), result.layout.shape());
         let place = Place::new("comparing a gradient with its result");
-        if got.len() != want.len() || !got.iter().zip(want).all(|(got, want)| got.equals(want, place)) {
+        let same = |(axis, (got, want)): (usize, (&B::Size, &B::Size))| got.equals(want, place.axis(axis));
+        if got.len() != want.len() || !got.iter().zip(want).enumerate().all(same) {
             let message = format!(
                 "the gradient of `{}` is {got:?} and the result {want:?}; give them one shape",
                 output.name

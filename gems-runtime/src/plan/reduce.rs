@@ -91,22 +91,26 @@ pub fn needs_sum<D: Extent>(gradient: &Meta<D>, operand: &Meta<D>) -> bool {
 /// # Errors
 /// `Shape` if `like` does not broadcast to the buffer's shape; `DType` unless both dtypes are floats or complex.
 pub fn infer_sum<D: Extent>(from: &Meta<D>, like: &Meta<D>) -> Result<Meta<D>> {
-    let (whole, shape) = (from.layout.shape(), like.layout.shape());
-    let missing = whole.len().checked_sub(shape.len());
-    let fits = missing.is_some_and(|missing| {
-        let mut pairs = shape.iter().zip(&whole[missing..]).enumerate();
-        pairs.all(|(axis, (part, whole))| part.is(1) || part.equals(whole, PLACE.axis(axis)))
-    });
-    if !fits {
-        let message = format!("{shape:?} does not broadcast to {whole:?}; give a shape that does");
-        return Err(Error::new(ErrorKind::Shape, message).in_op("sum_to"));
-    }
+    missing_axes(from, like)?;
     let dtypes = [from.dtype, like.dtype];
     if let Some(wrong) = dtypes.into_iter().find(|dtype| dtype.category() < Category::Float) {
         let message = format!("{wrong} has no gradient to be summed; convert to a float first");
         return Err(Error::new(ErrorKind::DType, message).in_op("sum_to"));
     }
     contiguous(like, from.device)
+}
+
+/// The number of outer axes that `like` lacks, if it broadcasts to the buffer's shape.
+fn missing_axes<D: Extent>(from: &Meta<D>, like: &Meta<D>) -> Result<usize> {
+    let (whole, shape) = (from.layout.shape(), like.layout.shape());
+    let fits = |missing: &usize| {
+        let mut pairs = shape.iter().zip(&whole[*missing..]).enumerate();
+        pairs.all(|(axis, (part, whole))| part.is(1) || part.equals(whole, PLACE.axis(axis)))
+    };
+    whole.len().checked_sub(shape.len()).filter(fits).ok_or_else(|| {
+        let message = format!("{shape:?} does not broadcast to {whole:?}; give a shape that does");
+        Error::new(ErrorKind::Shape, message).in_op("sum_to")
+    })
 }
 
 /// The dtype and the shape, row-major without gaps.
@@ -125,11 +129,13 @@ pub fn infer_zeros<D: Extent>(like: &Meta<D>) -> Result<Meta<D>> {
     contiguous(like, like.device)
 }
 
-/// The plan of a sum of `from` into `to`, whose shape broadcasts to that of `from`.
-#[must_use]
-pub fn reduce(from: &Meta, to: &Meta) -> Reduction {
+/// The plan of a sum of `from` into `to`.
+///
+/// # Errors
+/// `Shape` if the shape of `to` does not broadcast to that of `from`.
+pub fn reduce(from: &Meta, to: &Meta) -> Result<Reduction> {
+    let missing = missing_axes(from, to)?;
     let (whole, part) = (from.layout.shape(), to.layout.shape());
-    let missing = whole.len() - part.len();
     let is_summed = |axis: usize| axis < missing || (part[axis - missing] == 1 && whole[axis] != 1);
     let (mut kept_shape, mut results, mut elements) =
         (SmallVec::<[usize; 6]>::new(), Strides::new(), Strides::new());
@@ -174,7 +180,7 @@ pub fn reduce(from: &Meta, to: &Meta) -> Reduction {
         },
         threads: THREADS,
     };
-    Reduction { spec, results: kept_shape.iter().product(), count, kept, summed }
+    Ok(Reduction { spec, results: kept_shape.iter().product(), count, kept, summed })
 }
 
 #[cfg(test)]
@@ -186,7 +192,7 @@ mod tests {
     }
 
     fn plan(from: &Meta, shape: &[usize]) -> Reduction {
-        reduce(from, &infer_sum(from, &meta(shape, &layout::contiguous_strides(shape))).unwrap())
+        reduce(from, &infer_sum(from, &meta(shape, &layout::contiguous_strides(shape))).unwrap()).unwrap()
     }
 
     #[test]
@@ -220,6 +226,7 @@ mod tests {
         for shape in [&[2, 4][..], &[3], &[1, 3, 4]] {
             let like = meta(shape, &layout::contiguous_strides(shape));
             assert_eq!(infer_sum(&from, &like).unwrap_err().kind(), ErrorKind::Shape);
+            assert_eq!(reduce(&from, &like).unwrap_err().kind(), ErrorKind::Shape);
         }
         let integers = Meta { dtype: DType::I32, ..meta(&[4], &[1]) };
         assert_eq!(infer_sum(&from, &integers).unwrap_err().kind(), ErrorKind::DType);

@@ -242,26 +242,23 @@ impl<'a> Groups<'a> {
         for group in 0..self.groups.len() {
             let mut at = 0;
             while let Some(&node) = self.groups[group].ops.get(at) {
-                let producers: Vec<NodeId> = self
-                    .op(node)
-                    .reads()
-                    .filter_map(|view| {
-                        let (producer, _) = self.writer(view.memory, node)?;
-                        let whole = self.graph.memories[view.memory].meta.layout == view.layout;
-                        let mine = self.groups[group].ops.contains(&producer);
-                        (whole && !mine && self.can_recompute(producer, group)).then_some(producer)
-                    })
-                    .collect();
-                let found = !producers.is_empty();
-                for producer in producers {
-                    let Group { ops, recomputed } = &mut self.groups[group];
-                    if !ops.contains(&producer) {
+                // One at a time: each takes from what the limits leave to the next.
+                let producer = self.op(node).reads().find_map(|view| {
+                    let (producer, _) = self.writer(view.memory, node)?;
+                    let whole = self.graph.memories[view.memory].meta.layout == view.layout;
+                    let mine = self.groups[group].ops.contains(&producer);
+                    (whole && !mine && self.can_recompute(producer, group)).then_some(producer)
+                });
+                at = match producer {
+                    Some(producer) => {
+                        let Group { ops, recomputed } = &mut self.groups[group];
                         ops.push(producer);
                         ops.sort_unstable();
                         recomputed.push(producer);
+                        0
                     }
-                }
-                at = if found { 0 } else { at + 1 };
+                    None => at + 1,
+                };
             }
         }
         // What nobody but recomputing kernels read needs no kernel of its own.
