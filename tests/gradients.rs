@@ -639,7 +639,7 @@ fn every_derivative_compiles() {
             let meta = Meta { dtype: from, device: Device::Cpu, layout };
             let like = Meta { dtype: to, device: Device::Cpu, layout: Layout::contiguous(shape).unwrap() };
             let target = plan::infer_sum(&meta, &like).unwrap();
-            compile(&emit::sum_source(&plan::reduce(&meta, &target).spec).unwrap());
+            compile(&emit::sum_source(&plan::reduce(&meta, &target).unwrap().spec).unwrap());
         }
     }
 }

@@ -71,8 +71,8 @@ pub fn sum_to_on(
 }
 
 /// The plan of [`sum_into`]; `None` if there is nothing to sum.
-pub(crate) fn plan_sum(from: &StridedBuffer, to: &StridedBuffer) -> Option<Reduction> {
-    (from.numel() > 0).then(|| plan::reduce(from.meta(), to.meta()))
+pub(crate) fn plan_sum(from: &StridedBuffer, to: &StridedBuffer) -> Result<Option<Reduction>> {
+    (from.numel() > 0).then(|| plan::reduce(from.meta(), to.meta())).transpose()
 }
 
 /// Fills new memory with the sums over the axes along which it is broadcast to the buffer.
@@ -80,7 +80,7 @@ pub(crate) fn sum_into(back_end: SumBackEnd, from: &StridedBuffer, to: &StridedB
     if from.numel() == 0 {
         return super::zero(to.storage());
     }
-    let plan = plan::reduce(from.meta(), to.meta());
+    let plan = plan::reduce(from.meta(), to.meta())?;
     back_end(&SumCall { plan: &plan, from, to }).map_err(|error| error.in_op("sum_to"))
 }
 

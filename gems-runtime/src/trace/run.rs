@@ -303,7 +303,7 @@ fn kernel(back_ends: Option<BackEnds>, kernel: &Kernel, memories: &mut Memories<
 
 fn sum_again(back_ends: Option<BackEnds>, from: &StridedBuffer, to: &StridedBuffer) -> Result<Ran> {
     exec::sum_into(back_ends.unwrap_or(BackEnds::OWN).sum, from, to)?;
-    Ok(match exec::plan_sum(from, to) {
+    Ok(match exec::plan_sum(from, to)? {
         Some(plan) => {
             let used = Some(Used::Sum(to.device(), plan.spec));
             let work = exec::Work::Sum(Box::new(plan));
@@ -337,7 +337,7 @@ pub(super) fn source(kernel: &Kernel, memories: &mut Memories<'_>) -> Result<Sou
             emit::source(&exec::plan_fused(&operands.fused(program))?.spec)
         }
         KernelBody::Sum => {
-            sum(kernel, memories, |from, to| emit::sum_source(&plan::reduce(from.meta(), to.meta()).spec))
+            sum(kernel, memories, |from, to| emit::sum_source(&plan::reduce(from.meta(), to.meta())?.spec))
         }
     }
 }
