@@ -270,12 +270,6 @@ impl StridedBuffer {
         let meta = Meta { layout: moved, ..self.meta.clone() };
         Ok(StridedBuffer { meta, storage: self.storage.clone() })
     }
-
-    /// Replaces this handle by one of new memory; for outputs that are resized.
-    pub(crate) fn replace(&mut self, meta: &Meta) -> Result<()> {
-        *self = StridedBuffer::allocate(meta)?;
-        Ok(())
-    }
 }
 
 impl Buffer for StridedBuffer {
