@@ -37,8 +37,7 @@ impl StridedBuffer {
     /// # Errors
     /// `Shape` if the shape does not have `elements.len()` elements; `Memory`.
     pub fn from_slice<T: Element>(elements: &[T], shape: &[usize]) -> Result<StridedBuffer> {
-        let buffer = StridedBuffer::zeros(T::DTYPE, shape, Device::Cpu)?;
-        let mut buffer = buffer;
+        let mut buffer = StridedBuffer::zeros(T::DTYPE, shape, Device::Cpu)?;
         buffer.write(elements)?;
         Ok(buffer)
     }

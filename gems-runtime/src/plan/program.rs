@@ -1,7 +1,8 @@
 //! Several ops as the body of one kernel.
 //!
 //! A program computes one element of every output from one element of every input, op by op. Each result is rounded
-//! to the dtype that the op alone would have stored, so fusing changes no bit.
+//! to the last dtype of its chain: the one that the op alone would have stored, so fusing changes no bit, unless the
+//! program was made to keep small floats wide.
 //! Holds no layout: all inputs are already broadcast to the one iteration space of the kernel.
 
 use crate::dtype::DType;
@@ -70,7 +71,8 @@ pub struct Arg {
 pub struct NodeResult {
     /// Name in generated code.
     pub name: String,
-    /// The dtypes it passes through: the lane's, the op's result dtype, the one it would be stored in.
+    /// The dtypes it passes through: the lane's, the op's result dtype, the one it would be stored in; all the lane's
+    /// if it stays wide.
     pub chain: [DType; 3],
 }
 
