@@ -158,3 +158,15 @@ fn gradients_that_nobody_gets_take_no_memory() {
     assert_eq!(gradients[0].as_ref().unwrap().to_vec::<f32>().unwrap()[..2], [6.0; 2]);
     assert!(gradients[1].is_none());
 }
+
+#[test]
+fn a_gradient_beside_a_number_that_was_computed_before_allocates_no_program() {
+    let x = StridedBuffer::full(DType::F32, &[24], 3, Device::Cpu).unwrap();
+    let count = |y: &Operand<'_, StridedBuffer>| {
+        let gradients = || op::vjp(mul::DEF, &[&x], &[Operand::Buffer(&x), y.clone()], None).unwrap();
+        gradients();
+        allocations(gradients).0
+    };
+    let (one, both) = (count(&Operand::from(2.0)), count(&Operand::Buffer(&x)));
+    assert!(one <= both, "{one} for one gradient, {both} for two");
+}

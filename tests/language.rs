@@ -465,7 +465,7 @@ fn names_of_any_letters_reach_the_kernel() {
     fn __shared__(x: f32) -> f32 {
         assert(x) * 2.0
     }
-    #[pointwise_dynamic(name = "my-op ö", outputs(yy, yy_tile_bytes))]
+    #[pointwise_dynamic(name = "my_op_ö", outputs(yy, yy_tile_bytes))]
     fn größer(NULL: f32, char16_t: f32, __int128: f32, __syncthreads: f32) -> (f32, f32) {
         (__shared__(NULL) + char16_t, __int128 - __syncthreads)
     }

@@ -439,6 +439,7 @@ fn ops_keep_their_short_forms_beside_wider_ones() {
         .unwrap()
         .compile(&source, "fused", gems_runtime::compile::Arch::from_number(90))
         .unwrap();
+}
 
 /// Compares traced and eager calls for several batch sizes, which need one trace.
 macro_rules! traced_once {

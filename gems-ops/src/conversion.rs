@@ -200,6 +200,7 @@ pub fn nan_to_num<B: Buffer>(input: &B, nan: f64, posinf: Option<f64>, neginf: O
     let limit = |side, given: Option<f64>| given.map_or(Scalar::limit(dtype, side), Scalar::from);
     nan_to_num_kernel(input, nan, limit(1, posinf), limit(-1, neginf))
 }
+
 /// x moved into ±65504, the range of f16; NaN stays.
 ///
 /// Matches `torch._saturate_weight_to_fp16`.
@@ -210,6 +211,7 @@ pub fn nan_to_num<B: Buffer>(input: &B, nan: f64, posinf: Option<f64>, neginf: O
 pub fn saturate_weight_to_fp16<T: Float>(weight: T) -> T {
     clamp::scalar(weight, -65504.0, 65504.0)
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -37,8 +37,7 @@ impl StridedBuffer {
     /// # Errors
     /// `Shape` if the shape does not have `elements.len()` elements; `Memory`.
     pub fn from_slice<T: Element>(elements: &[T], shape: &[usize]) -> Result<StridedBuffer> {
-        let buffer = StridedBuffer::zeros(T::DTYPE, shape, Device::Cpu)?;
-        let mut buffer = buffer;
+        let mut buffer = StridedBuffer::zeros(T::DTYPE, shape, Device::Cpu)?;
         buffer.write(elements)?;
         Ok(buffer)
     }
@@ -269,12 +268,6 @@ impl StridedBuffer {
             })?;
         let meta = Meta { layout: moved, ..self.meta.clone() };
         Ok(StridedBuffer { meta, storage: self.storage.clone() })
-    }
-
-    /// Replaces this handle by one of new memory; for outputs that are resized.
-    pub(crate) fn replace(&mut self, meta: &Meta) -> Result<()> {
-        *self = StridedBuffer::allocate(meta)?;
-        Ok(())
     }
 }
 

@@ -134,7 +134,7 @@ struct Source {
     then: Option<Convert>,
     /// Bytes of an element in the chunk.
     size: usize,
-    /// Bytes of an element between the two conversions.
+    /// Whether the loop can read it where it lies, if its elements are contiguous.
     in_place: bool,
     constant: bool,
 }

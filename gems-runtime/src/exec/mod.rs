@@ -187,22 +187,26 @@ fn call_out_first(
         let given: SmallVec<[&Meta; 2]> = outputs.iter().map(|output| output.meta()).collect();
         plan::infer(op, &arguments, Outputs::Given(&given))?
     };
-    for (output, meta) in outputs.iter_mut().zip(&inference.outputs) {
-        if output.shape() != meta.layout.shape() {
-            output.replace(meta)?;
-            // The key is that of the empty buffer.
-            key = None;
+    // An empty output of another shape becomes new memory, if the call succeeds.
+    let targets = outputs.iter().zip(&inference.outputs).map(|(output, meta)| {
+        if output.shape() == meta.layout.shape() {
+            return Ok(StridedBuffer::clone(output));
         }
-    }
-    let outputs: SmallVec<[&StridedBuffer; 2]> = outputs.iter().map(|output| &**output).collect();
-    let known: SmallVec<[_; 2]> = outputs.iter().map(|output| Some(placed(output))).collect();
-    plan::check_outputs(op, &known)?;
+        // The key is that of the empty buffer.
+        key = None;
+        StridedBuffer::allocate(meta)
+    });
+    let targets = targets.collect::<Result<SmallVec<[_; 2]>>>()?;
+    plan::check_outputs(
+        op,
+        &targets.iter().map(|target| Some(placed(target))).collect::<SmallVec<[_; 2]>>(),
+    )?;
     let mut sharing = Sharing::None;
     let mut inputs: SmallVec<[Input<'_>; 8]> = operands.iter().map(Input::of).collect();
     for (i, input) in inputs.iter_mut().enumerate() {
-        for (o, output) in outputs.iter().enumerate() {
+        for (o, target) in targets.iter().enumerate() {
             let Some(buffer) = input.buffer() else { continue };
-            match plan::sharing(op, (o, placed(output)), (i, placed(buffer)))? {
+            match plan::sharing(op, (o, placed(target)), (i, placed(buffer)))? {
                 Overlap::None | Overlap::Partial => {}
                 Overlap::Full => sharing = Sharing::SameElements,
                 Overlap::Copy => {
@@ -212,8 +216,14 @@ fn call_out_first(
             }
         }
     }
-    let plan = run(back_end, op, &inference, &inputs, &outputs, sharing)?;
-    keep(key.filter(|_| are_as_given(&inference, operands)), operands, plan, &outputs);
+    {
+        let targets = ready::references(&targets);
+        let plan = run(back_end, op, &inference, &inputs, &targets, sharing)?;
+        keep(key.filter(|_| are_as_given(&inference, operands)), operands, plan, &targets);
+    }
+    for (output, target) in outputs.iter_mut().zip(targets) {
+        **output = target;
+    }
     Ok(())
 }
 
@@ -393,4 +403,25 @@ fn no_cuda() -> Error {
         ErrorKind::Driver,
         "gems was built without CUDA; enable its feature `cuda`, or use Device::Cpu",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{Error, ErrorKind};
+    use crate::op::BUILTIN;
+
+    #[test]
+    fn a_failed_call_leaves_an_empty_output_as_it_was() {
+        let x = StridedBuffer::from_vec(vec![1.0_f32, 2.0], &[2]).unwrap();
+        let mut out = StridedBuffer::zeros(DType::F32, &[0], Device::Cpu).unwrap();
+        let mut call = |back_end| {
+            let op = BUILTIN.get("gradient_copy").unwrap();
+            let result = call_out_on(back_end, op, &[Operand::Buffer(&x)], &mut [&mut out]);
+            (result.is_ok(), out.shape().to_vec())
+        };
+        assert_eq!(call(|_| Err(Error::new(ErrorKind::Memory, "set to fail"))), (false, vec![0]));
+        assert_eq!(call(launch), (true, vec![2]));
+        assert_eq!(out.to_vec::<f32>().unwrap(), [1.0, 2.0]);
+    }
 }

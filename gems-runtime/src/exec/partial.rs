@@ -4,6 +4,7 @@
 
 use super::Fused;
 use super::fused::run_known;
+use super::table::{self, Key, Table};
 use crate::buffer::StridedBuffer;
 use crate::dtype::{DType, Scalar};
 use crate::error::Result;
@@ -17,6 +18,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Programs of calls so far: plans of earlier calls are found by the address of theirs.
 static PROGRAMS: Mutex<BTreeSet<Arc<Program>>> = Mutex::new(BTreeSet::new());
+
+thread_local! {
+    static TABLE: Table<Arc<Program>> = const { Table::new() };
+}
 
 /// Runs `op` into new buffers, of a chosen dtype or that of each result, one for each result that is wanted.
 pub(crate) fn call_some(
@@ -43,7 +48,7 @@ fn some(
     let arguments = plan::arguments(operands);
     let op = op.form(&arguments);
     let inference = plan::infer(op, &arguments, Outputs::New { dtype })?;
-    let program = interned(program(op, &inference, wanted));
+    let program = known(op, &inference, wanted);
     let metas = inference.outputs.iter().zip(wanted).filter(|(_, wanted)| **wanted);
     let outputs = metas
         .map(|(meta, _)| StridedBuffer::allocate(meta))
@@ -101,6 +106,27 @@ fn program(op: &'static OpDef, inference: &Inference, wanted: &[bool]) -> Progra
             })
             .collect(),
     }
+}
+
+/// The program of a call, not made again if this thread made one of its kind before.
+fn known(op: &'static OpDef, inference: &Inference, wanted: &[bool]) -> Arc<Program> {
+    let mut key = Key::default();
+    key.push(std::ptr::from_ref(op) as u64);
+    key.push(inference.compute as u64);
+    for input in &inference.inputs {
+        let [stored, joined, lane] = input.chain().map(|dtype| dtype as u64);
+        key.push(stored | joined << 8 | lane << 16);
+    }
+    for ((meta, &result), &wanted) in inference.outputs.iter().zip(&inference.results).zip(wanted) {
+        key.push(meta.dtype as u64 | (result as u64) << 8 | u64::from(wanted) << 16);
+    }
+    table::lookup(&TABLE, &key, Arc::clone).unwrap_or_else(|| {
+        let program = interned(program(op, inference, wanted));
+        if key.fits() {
+            table::keep(&TABLE, &key, program.clone());
+        }
+        program
+    })
 }
 
 /// The one program that is equal to this one.

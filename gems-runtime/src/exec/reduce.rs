@@ -1,6 +1,6 @@
-//! Sums over broadcast axes, on the CPU.
+//! Sums over broadcast axes: planned, handed to the back end of the device, and run on the CPU.
 //!
-//! Elements are converted to f64, or complex f64, and added pairwise; the total is rounded once, to the result's dtype.
+//! The CPU adds elements pairwise, as f64 or complex f64; the total is rounded once, to the result's dtype.
 #![expect(unsafe_code, reason = "walks raw memory by the plan's strides")]
 
 use crate::buffer::{Buffer, Meta, StridedBuffer};

@@ -98,7 +98,8 @@ impl<T> Table<T> {
 
     /// Runs `f` on the thing of a key, if there is one and the table is not in use further up this thread's stack.
     fn with<R>(&self, key: &Key, f: impl FnOnce(&T) -> R) -> Option<R> {
-        let table = self.0.try_borrow().ok()?;
+        // Exclusive, since what a thing is run with lies in the thing.
+        let table = self.0.try_borrow_mut().ok()?;
         let entry = table.get(key.slot())?.as_ref()?;
         (*entry.key == *key.words()).then(|| f(&entry.thing))
     }
@@ -113,5 +114,19 @@ impl<T> Table<T> {
         if let Some(slot) = table.get_mut(key.slot()) {
             *slot = Some(Box::new(Entry { key: key.words().into(), thing }));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thing_in_use_is_not_found_again() {
+        let (table, mut key) = (Table::new(), Key::default());
+        key.push(1);
+        table.keep(&key, 7);
+        assert_eq!(table.with(&key, |&thing| (thing, table.with(&key, |&thing| thing))), Some((7, None)));
+        assert_eq!(table.with(&key, |&thing| thing), Some(7));
     }
 }

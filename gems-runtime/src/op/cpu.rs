@@ -19,19 +19,20 @@ pub trait Pointwise<T: Element> {
     fn eval(inputs: Self::In) -> Self::Out;
 }
 
-/// A loop over contiguous chunks, for one op and computation dtype.
+/// A loop over contiguous chunks, for one op and computation dtype; made by [`cpu_kernel`] alone, so that it takes what
+/// it says.
 #[derive(Clone, Copy, Debug)]
 pub struct CpuKernel {
     /// Element types of the input chunks, one for each parameter.
-    pub inputs: &'static [DType],
+    pub(crate) inputs: &'static [DType],
     /// Element types of the output chunks.
-    pub outputs: &'static [DType],
+    pub(crate) outputs: &'static [DType],
     /// The loop: input pointers, output pointers, number of elements.
     ///
     /// # Safety
     /// `inputs[i]` is valid for reads and `outputs[j]` for writes of `n` aligned, initialized elements of the
     /// dtypes above; an output chunk overlaps no other chunk, except that it may be the very same chunk as an input.
-    pub run: unsafe fn(inputs: &[*mut u8], outputs: &[*mut u8], n: usize),
+    pub(crate) run: unsafe fn(inputs: &[*mut u8], outputs: &[*mut u8], n: usize),
 }
 
 /// The loop of function `K` for the computation type `T`.

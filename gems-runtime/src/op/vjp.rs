@@ -224,16 +224,15 @@ pub fn gradients<B: Buffer, const N: usize>(
         .flat_map(|def| def.for_operands(op, operands).gradients)
         .map(|gradient| *gradient != Gradient::None);
     let mut found: SmallVec<[B; N]> = SmallVec::new();
-    for ((gradient, wanted), (param, operand)) in all
+    for ((gradient, _), (param, operand)) in all
         .into_iter()
         .zip(differentiable)
         .zip(op.params.iter().zip(operands))
         .filter(|((_, wanted), _)| *wanted)
     {
-        debug_assert!(wanted);
-        match (gradient, operand) {
-            (Some(gradient), _) => found.push(gradient),
-            (None, operand) => {
+        match gradient {
+            Some(gradient) => found.push(gradient),
+            None => {
                 let what = match operand {
                     Operand::Buffer(buffer) => buffer.meta().dtype.to_string(),
                     Operand::Scalar(number) => format!("the number {number}"),

@@ -20,7 +20,7 @@ pub struct Placed<'a> {
 }
 
 impl Placed<'_> {
-    fn overlap(&self, input: &Placed<'_>) -> Overlap {
+    pub(crate) fn overlap(&self, input: &Placed<'_>) -> Overlap {
         if self.space == input.space { layout::overlap(self.region(), input.region()) } else { Overlap::None }
     }
 

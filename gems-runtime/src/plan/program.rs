@@ -1,10 +1,12 @@
 //! Several ops as the body of one kernel.
 //!
 //! A program computes one element of every output from one element of every input, op by op. Each result is rounded
-//! to the dtype that the op alone would have stored, so fusing changes no bit.
+//! to the last dtype of its chain: the one that the op alone would have stored, so fusing changes no bit, unless the
+//! program was made to keep small floats wide.
 //! Holds no layout: all inputs are already broadcast to the one iteration space of the kernel.
 
 use crate::dtype::DType;
+use crate::error::{Error, ErrorKind, Result};
 use crate::op::OpDef;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
@@ -69,7 +71,8 @@ pub struct Arg {
 pub struct NodeResult {
     /// Name in generated code.
     pub name: String,
-    /// The dtypes it passes through: the lane's, the op's result dtype, the one it would be stored in.
+    /// The dtypes it passes through: the lane's, the op's result dtype, the one it would be stored in; all the lane's
+    /// if it stays wide.
     pub chain: [DType; 3],
 }
 
@@ -85,6 +88,40 @@ pub enum ValueRef {
         /// Position among its results.
         output: usize,
     },
+}
+
+impl Program {
+    /// That every value comes from before its use, and that values have the dtypes that ops and outputs ask for.
+    ///
+    /// # Errors
+    /// `Value`.
+    pub fn check(&self) -> Result<()> {
+        let has = |value: ValueRef, before: usize, dtype: DType| match value {
+            ValueRef::Input(input) => self.inputs.get(input).is_some_and(|input| input.dtype == dtype),
+            ValueRef::Result { node, output } => {
+                let earlier = self.nodes[..before].get(node);
+                earlier.and_then(|node| node.results.get(output)).is_some_and(|it| it.chain[2] == dtype)
+            }
+        };
+        let is_call = |(index, node): (usize, &Node)| {
+            let Node { op, compute, args, results } = node;
+            let mut takes = args.iter().zip(op.params);
+            let mut gives = results.iter().zip(op.outputs);
+            args.len() == op.params.len()
+                && results.len() == op.outputs.len()
+                && takes.all(|(arg, param)| {
+                    has(arg.value, index, arg.chain[0]) && arg.chain[2] == param.ty.resolve(*compute)
+                })
+                && gives.all(|(result, output)| result.chain[0] == output.ty.resolve(*compute))
+        };
+        let is_value = |output: &ProgramOutput| has(output.value, self.nodes.len(), output.dtype);
+        if self.nodes.iter().enumerate().all(is_call) && self.outputs.iter().all(is_value) {
+            return Ok(());
+        }
+        let message =
+            "values and dtypes do not fit together; take each value from before its use, in its dtype";
+        Err(Error::new(ErrorKind::Value, message).in_op(&self.name))
+    }
 }
 
 impl Node {

@@ -8,6 +8,7 @@ use crate::device::Device;
 use crate::dtype::{Category, DType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{self, Coalesced, Extent, Layout, Place, Strides};
+use crate::plan::schedule::MAX_BLOCKS;
 use crate::plan::{IndexWidth, needs_i64_index};
 use smallvec::SmallVec;
 use std::fmt;
@@ -132,7 +133,8 @@ pub fn infer_zeros<D: Extent>(like: &Meta<D>) -> Result<Meta<D>> {
 /// The plan of a sum of `from` into `to`.
 ///
 /// # Errors
-/// `Shape` if the shape of `to` does not broadcast to that of `from`.
+/// `Shape` if the shape of `to` does not broadcast to that of `from`, or if there are more results than one launch on a
+/// GPU can address.
 pub fn reduce(from: &Meta, to: &Meta) -> Result<Reduction> {
     let missing = missing_axes(from, to)?;
     let (whole, part) = (from.layout.shape(), to.layout.shape());
@@ -180,7 +182,12 @@ pub fn reduce(from: &Meta, to: &Meta) -> Result<Reduction> {
         },
         threads: THREADS,
     };
-    Ok(Reduction { spec, results: kept_shape.iter().product(), count, kept, summed })
+    let reduction = Reduction { spec, results: kept_shape.iter().product(), count, kept, summed };
+    if from.device != Device::Cpu && reduction.blocks() > MAX_BLOCKS {
+        let message = format!("{whole:?} has more sums than one launch can address; split the call");
+        return Err(Error::new(ErrorKind::Shape, message).in_op("sum_to"));
+    }
+    Ok(reduction)
 }
 
 #[cfg(test)]
@@ -230,5 +237,22 @@ mod tests {
         }
         let integers = Meta { dtype: DType::I32, ..meta(&[4], &[1]) };
         assert_eq!(infer_sum(&from, &integers).unwrap_err().kind(), ErrorKind::DType);
+    }
+
+    #[test]
+    fn more_results_than_blocks_are_refused_on_a_gpu() {
+        let sum = |rows: usize, device| {
+            let from = Meta { device, ..meta(&[rows, 2], &[2, 1]) };
+            reduce(&from, &infer_sum(&from, &meta(&[rows, 1], &[1, 1])).unwrap())
+        };
+        let most = (1 << 31) - 1;
+        assert_eq!(sum(most, Device::Cuda(0)).unwrap().blocks(), most as u64);
+        assert_eq!(sum(most + 1, Device::Cpu).unwrap().results, most + 1);
+        let error = sum(most + 1, Device::Cuda(0)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Shape);
+        assert_eq!(
+            error.to_string(),
+            "sum_to: [2147483648, 2] has more sums than one launch can address; split the call"
+        );
     }
 }

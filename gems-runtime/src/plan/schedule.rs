@@ -60,7 +60,7 @@ pub struct RequestedOutput<'a> {
 /// Bytes of one vector load.
 const VECTOR_BYTES: u32 = 16;
 /// Blocks that one launch may have.
-const MAX_BLOCKS: u64 = (1 << 31) - 1;
+pub(super) const MAX_BLOCKS: u64 = (1 << 31) - 1;
 /// Most elements for 32-bit indices: those of the last block run past the end, by less than the rest up to 2^31.
 const MOST_I32: usize = (1 << 31) - (1 << 20);
 /// Extents of both axes from which on a tile pays.

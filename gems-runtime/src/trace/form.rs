@@ -1,7 +1,6 @@
 //! What a function does with inputs of one form: its graph, and the kernels that the graph became.
 
-use crate::buffer::Buffer;
-use crate::buffer::{Meta, StridedBuffer, SymbolicBuffer};
+use crate::buffer::{Buffer, Meta, StridedBuffer, SymbolicBuffer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exec::BackEnds;
 use crate::layout::Layout;

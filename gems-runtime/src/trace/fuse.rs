@@ -1,7 +1,8 @@
 //! Which ops of a graph run in one kernel.
 //!
-//! Sums over axes are kernels of their own. Other ops join a kernel that computes over the same sizes, if the result of every op it depends on is at hand element by
-//! element, or comes from a kernel that runs before. Results are rounded as if stored, so joining changes no bit.
+//! Sums over axes are kernels of their own. Other ops join a kernel that computes over the same sizes, if the result of
+//! every op it depends on is at hand element by element, or comes from a kernel that runs before. Results are rounded as
+//! if stored, so joining changes no bit, except with [`Rounding::Wide`].
 //!
 //! Guarantees: kernels run in an order that keeps every effect; a memory that is read otherwise than it is written
 //! (mirrored, shifted, broadcast) is never read and written in one kernel. Takes graphs without dead ops.
@@ -234,7 +235,7 @@ impl<'a> Groups<'a> {
             || self.readers[memory].iter().any(|node| !ops.contains(node))
     }
 
-    /// Computes cheap results of smaller sizes again in the kernels that broadcast them, instead of storing them.
+    /// Computes cheap results again in the kernels that read them, instead of storing them.
     fn inline_cheap_producers(&mut self, fusion: Fusion) {
         if fusion == Fusion::Off {
             return;

@@ -74,7 +74,6 @@ impl Scope {
         Ok(self.open(name, seen, range))
     }
 
-    /// A symbol, or a number where no symbol has that size.
     /// The sizes that a text names, as they are in the run that is traced: a remark behind it, or nothing.
     pub(super) fn sizes_in(&self, text: &str) -> String {
         let state = self.state();
@@ -88,6 +87,7 @@ impl Scope {
         if sizes.is_empty() { String::new() } else { format!("; in this run {}", sizes.join(", ")) }
     }
 
+    /// A symbol, or a number where no symbol has that size.
     fn open(&self, name: &str, seen: usize, range: Range) -> Dim {
         let seen = isize::try_from(seen).unwrap_or(isize::MAX);
         if seen < range.low || range.high < seen {

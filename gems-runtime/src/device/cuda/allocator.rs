@@ -237,31 +237,25 @@ impl Allocator {
                 continue;
             }
             // Taken first and waited for then: what is freed meanwhile goes to the emptied lists.
-            let blocks: Vec<_> = lock(&stream.memory).free.drain().collect();
-            if blocks.is_empty() {
-                continue;
-            }
-            // SAFETY: the stream is live.
-            let waited = ctx.call_outside_captures("cuStreamSynchronize", |functions| unsafe {
-                (functions.stream_synchronize)(stream.raw)
-            });
-            if let Err(error) = waited {
-                let mut memory = lock(&stream.memory);
-                blocks.into_iter().for_each(|(bytes, address)| memory.free.push(bytes, address));
+            let mut blocks: Vec<_> = lock(&stream.memory).free.drain().collect();
+            let result = self.release_behind(&stream, &mut blocks);
+            let mut memory = lock(&stream.memory);
+            blocks.into_iter().for_each(|(bytes, address)| memory.free.push(bytes, address));
+            released += result?;
+        }
+        while let Some((bytes, orphan)) = self.pop_orphan() {
+            let waited = orphan.last_use.as_ref().map_or(Ok(()), |event| event.synchronize());
+            if let Err(error) = waited.and_then(|()| self.release(ctx, bytes, orphan.address)) {
+                lock(&self.orphans).entry(bytes).or_default().push(orphan);
                 return Err(error);
             }
-            released += self.release(ctx, blocks)?;
-        }
-        let orphans = std::mem::take(&mut *lock(&self.orphans));
-        for (bytes, orphans) in orphans {
-            for orphan in orphans {
-                if let Some(event) = &orphan.last_use {
-                    event.synchronize()?;
-                }
-                released += self.release(ctx, [(bytes, orphan.address)])?;
-            }
+            released += bytes;
         }
         Ok(released)
+    }
+
+    fn pop_orphan(&self) -> Option<(usize, Orphan)> {
+        lock(&self.orphans).iter_mut().find_map(|(&bytes, orphans)| Some((bytes, orphans.pop()?)))
     }
 
     /// A block that has no home, or a new one.
@@ -318,15 +312,29 @@ impl Allocator {
         }
     }
 
-    fn release(&self, ctx: &Context, blocks: impl IntoIterator<Item = (usize, u64)>) -> Result<usize> {
+    /// Gives blocks of a stream back once its work is done; returns the bytes. After a failure the rest is in `blocks`.
+    fn release_behind(&self, stream: &Inner, blocks: &mut Vec<(usize, u64)>) -> Result<usize> {
+        if blocks.is_empty() {
+            return Ok(0);
+        }
+        // SAFETY: the stream is live.
+        stream.ctx.call_outside_captures("cuStreamSynchronize", |functions| unsafe {
+            (functions.stream_synchronize)(stream.raw)
+        })?;
         let mut released = 0;
-        for (bytes, address) in blocks {
-            // SAFETY: the block came from `cuMemAlloc`, is in no list any more, and its last use is done.
-            ctx.call_outside_captures("cuMemFree", |functions| unsafe { (functions.mem_free)(address) })?;
-            self.reserved_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        while let Some(&(bytes, address)) = blocks.last() {
+            self.release(stream.ctx, bytes, address)?;
+            blocks.pop();
             released += bytes;
         }
         Ok(released)
+    }
+
+    fn release(&self, ctx: &Context, bytes: usize, address: u64) -> Result<()> {
+        // SAFETY: the block came from `cuMemAlloc`, is in no list any more, and its last use is done.
+        ctx.call_outside_captures("cuMemFree", |functions| unsafe { (functions.mem_free)(address) })?;
+        self.reserved_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        Ok(())
     }
 
     /// The pool of this capture; a new one is tied to the graph, which tells when it is gone.

@@ -214,9 +214,13 @@ fake! {
     }
     fn mem_free(address: u64) {
         with(|fake| {
-            let bytes = fake.blocks.remove(&address).expect("memory is freed once, and was allocated");
-            fake.free_bytes += bytes;
-            fake.call("free", &bytes.to_string())
+            let bytes = fake.blocks[&address];
+            let status = fake.call("free", &bytes.to_string());
+            if status == SUCCESS {
+                fake.blocks.remove(&address);
+                fake.free_bytes += bytes;
+            }
+            status
         })
     }
     fn mem_info(free: *mut usize, total: *mut usize) {

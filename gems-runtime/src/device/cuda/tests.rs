@@ -177,6 +177,21 @@ fn a_failing_wait_makes_trim_an_error_and_loses_nothing() {
 }
 
 #[test]
+fn what_trim_could_not_give_back_stays_in_the_cache() {
+    for (failing, kept) in [("free", 4 * BYTES), ("wait for event", 2 * BYTES)] {
+        let ctx = context(PLENTY);
+        let [stream, first, second] = streams(ctx);
+        drop([alloc(&stream), alloc(&stream), alloc(&first), alloc(&second)]);
+        drop((first, second));
+        fake::with(|fake| fake.failures.insert(failing, 700));
+        assert!(ctx.trim().is_err());
+        fake::with(|fake| fake.failures.clear());
+        assert_eq!(ctx.memory_stats().reserved_bytes, kept, "{failing}");
+        assert_eq!((ctx.trim().unwrap(), ctx.memory_stats().reserved_bytes), (kept, 0), "{failing}");
+    }
+}
+
+#[test]
 fn an_error_in_a_destructor_is_no_panic_and_keeps_the_memory_out_of_use() {
     let [home, other] = streams(context(PLENTY));
     let memory = alloc(&home);

@@ -91,11 +91,22 @@ impl Loop {
     }
 }
 
+/// The loop of an op, which takes and gives the dtypes of the op's signature.
 fn kernel(op: &OpDef, compute: DType) -> Result<CpuKernel> {
-    (op.cpu)(compute).ok_or_else(|| {
+    let kernel = (op.cpu)(compute).ok_or_else(|| {
         let message = format!("has no CPU form for {compute}; convert the operands");
         Error::new(ErrorKind::Unsupported, message).in_op(op.name)
-    })
+    })?;
+    let inputs = op.params.iter().map(|param| param.ty.resolve(compute));
+    let outputs = op.outputs.iter().map(|output| output.ty.resolve(compute));
+    if !inputs.eq(kernel.inputs.iter().copied()) || !outputs.eq(kernel.outputs.iter().copied()) {
+        let message = format!(
+            "its CPU form for {compute} takes {:?} and gives {:?}, which is not its signature; give that of the same function",
+            kernel.inputs, kernel.outputs
+        );
+        return Err(Error::new(ErrorKind::DType, message).in_op(op.name));
+    }
+    Ok(kernel)
 }
 
 fn steps(program: &Program) -> Result<Vec<Step>> {
