@@ -401,7 +401,7 @@ __device__ __forceinline__ c128 pow(c128 z, c128 w) {
     }
     return w.re < 0 ? recip(result) : result;
   }
-  if (z.re == 0 && z.im == 0) return w.re > 0 ? c128() : recip(z);
+  if (z.re == 0 && z.im == 0 && w.re > 0) return c128();
   return exp(mul(w, ln(z)));
 }
 

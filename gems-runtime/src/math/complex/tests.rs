@@ -330,3 +330,17 @@ fn small_integral_powers_are_products() {
     let root = pow([-4.0, 0.0], [0.5, 0.0]);
     assert!((root - c([0.0, 2.0])).norm() < 1e-15);
 }
+
+#[test]
+fn powers_of_zero_that_only_turn_have_no_value() {
+    for z in [[0.0, 0.0], [-0.0, 0.0]] {
+        for w in [[0.0, 1.0], [-0.0, -2.5]] {
+            let power = Number::pow(c(z), c(w));
+            assert!(power.re.is_nan() && power.im.is_nan(), "{z:?} {w:?}: {power}");
+        }
+        let pole = Number::pow(c(z), c([-0.5, 1.0]));
+        assert!(pole.re == INF && pole.im.is_nan(), "{pole}");
+    }
+    let power = Number::pow(C64::new(0.0, 0.0), C64::new(0.0, 1.0));
+    assert!(power.re.is_nan() && power.im.is_nan(), "{power}");
+}
