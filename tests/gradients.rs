@@ -7,6 +7,7 @@ use gems_runtime::emit;
 use gems_runtime::op::{self, OpDef, Operand, Role, VjpSource};
 use gems_runtime::plan;
 use gems_tests::random::Random;
+use num_complex::Complex;
 
 /// A number from 0 to 1.
 fn unit(random: &mut Random) -> f64 {
@@ -103,6 +104,32 @@ fn kinks_have_the_gradients_of_the_convention() {
             && got.iter().zip(expected).all(|(a, b)| same(&[*a], &[*b]) || (a / b - 1.0).abs() < 1e-14);
         assert!(close, "{} at {values:?}: {got:?}, expected {expected:?}", op.name);
     }
+}
+
+#[test]
+fn the_slope_of_complex_sinc_keeps_its_digits() {
+    let gradient = |g: Complex<f64>, z: Complex<f64>| {
+        let [g, z] = [g, z].map(|value| StridedBuffer::from_slice(&[value], &[1]).unwrap());
+        let gradients = op::vjp(sinc::DEF.complex.unwrap(), &[&g], &[Operand::Buffer(&z)], None).unwrap();
+        gradients[0].as_ref().unwrap().item::<Complex<f64>>().unwrap()
+    };
+    let close = |z: [f64; 2], slope: [f64; 2]| {
+        let [z, slope] = [z, slope].map(|[re, im]| Complex::new(re, im));
+        let weight = Complex::new(0.5, -1.5);
+        let (got, want) = (gradient(weight, z), weight * slope.conj());
+        assert!((got - want).norm() <= 2e-15 * (4.0 + z.im.abs()) * want.norm(), "{z}: {got}, {want}");
+    };
+    assert_eq!(gradient(Complex::new(1.0, 1.0), Complex::new(0.0, 0.0)), Complex::new(0.0, 0.0));
+    // By 50 digits.
+    close([1e-10, 1e-10], [-3.289868133696453e-10, -3.289868133696453e-10]);
+    close([0.001, -0.002], [-0.0032899038504100903, 0.006579742761288816]);
+    close([0.17, 0.17], [-0.5905254681077204, -0.5267297528760372]);
+    close([0.2, -0.16], [-0.6806436207994103, 0.4770615891273665]);
+    close([-0.5, 0.75], [4.023792010519996, -1.292345745763505]);
+    close([3.0, 1e-09], [-0.3333333333333333, 2.2222222222222224e-10]);
+    close([1000000.25, 0.5], [1.7742552955064053e-06, -1.6272650576438554e-06]);
+    close([1.25, -150.0], [1.0573960634275077e+202, -1.0751293167489756e+202]);
+    close([2.5, 227.0], [-1.1368797454909018e+307, -1.2503120288088669e+305]);
 }
 
 #[test]
@@ -588,7 +615,8 @@ fn derived_functions_are_the_reviewed_text() {
 /// The derivatives of all orders of all ops, those for numbers too.
 fn derivatives() -> Vec<&'static OpDef> {
     let mut found = Vec::new();
-    for def in REGISTRY.iter().filter_map(|op| op.vjp.as_ref()) {
+    let forms = REGISTRY.iter().flat_map(|op| [Some(op), op.complex]).flatten();
+    for def in forms.filter_map(|op| op.vjp.as_ref()) {
         for first in [Some(def), def.with_numbers].into_iter().flatten() {
             let mut next = Some(first);
             while let Some(backward) = next.and_then(|def| def.backward) {

@@ -184,6 +184,10 @@ mod tests {
         // Finite though the sine is not.
         let large = at(|z| sinc(z), Complex::new(0.0, 227.0));
         assert!(large.re.is_finite() && large.im == 0.0);
+        for z in [Complex::new(1.0, -1000.0), Complex::new(0.5, 500.0), Complex::new(300.0, 1000.0)] {
+            let beyond = at(|z| sinc(z), z);
+            assert!(beyond.re.is_infinite() || beyond.im.is_infinite(), "{z}: {beyond}");
+        }
     }
 
     #[test]

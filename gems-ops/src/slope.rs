@@ -170,7 +170,7 @@ pub(crate) fn of_sinc<T: Float>(g: T, x: T) -> T {
 
 /// The slope of sin z/z near 0: Σ (−1)ᵏ·2k·z^(2k−1)/(2k+1)!.
 #[device_fn(grad(backward = of_sinc_slope))]
-pub(crate) fn sinc_slope<T: Float>(z: T) -> T {
+pub(crate) fn sinc_slope<T: Analytic>(z: T) -> T {
     // 2k/(2k+1)! with signs, for k = 8 to 1.
     const TERMS: [f64; 8] = [
         4.498331606952833e-14,
@@ -192,7 +192,7 @@ pub(crate) fn sinc_slope<T: Float>(z: T) -> T {
 
 /// Its own slope: Σ (−1)ᵏ·2k(2k − 1)·z^(2k−2)/(2k+1)!.
 #[device_fn]
-fn of_sinc_slope<T: Float>(g: T, z: T) -> T {
+fn of_sinc_slope<T: Analytic>(g: T, z: T) -> T {
     // 2k(2k − 1)/(2k+1)! with signs, for k = 8 to 1.
     const TERMS: [f64; 8] = [
         6.747497410429249e-13,
@@ -209,7 +209,7 @@ fn of_sinc_slope<T: Float>(g: T, z: T) -> T {
     for k in 0..8 {
         sum = sum * square + TERMS[k] as T;
     }
-    g * sum
+    g * sum.conj()
 }
 
 /// 1 for x where the step is in range; 0 elsewhere.

@@ -1,6 +1,7 @@
 //! Circular functions; angles in radians. Integers become floats first.
 
 use crate::prelude::*;
+use crate::slope::sinc_slope;
 
 /// The sine, reduced exactly for every finite x; ±∞ → NaN; −0 → −0.
 ///
@@ -96,20 +97,42 @@ pub fn sinc<T: Float>(input: T) -> T {
     }
 }
 
-#[pointwise_dynamic(promote = default(input), dtypes(complex), name = "sinc", grad(order = 2))]
+#[pointwise_dynamic(
+    promote = default(input), dtypes(complex), name = "sinc",
+    grad(backward = of_complex_sinc, order = 2)
+)]
 fn sinc_complex<T: Analytic>(input: T) -> T {
     // By the distance from a whole number, which is exact: near there the sine vanishes. And by half the angle, whose
-    // sine does not overflow.
+    // sine overflows later; where it does, in the steps of PyTorch.
     let whole = (2 * input.re() + 1).div_floor(2);
     let half = 1.5707963267948966 * (input - whole as T);
     let size = half.sin() / (1.5707963267948966 * input) * half.cos();
+    let angle = 3.141592653589793 * input;
     if input == 0 {
         1
+    } else if size.abs().is_nan() {
+        angle.sin() / angle
     } else if whole.rem_floor(2) == 0 {
         size
     } else {
         -size
     }
+}
+
+/// (cos πz − sinc z)/z; near 0 its series, in which nothing cancels.
+#[device_fn(grad)]
+fn of_complex_sinc<T: Analytic>(g: T, z: T) -> T {
+    let whole = (2 * z.re() + 1).div_floor(2);
+    let half = 1.5707963267948966 * (z - whole as T);
+    let (sin, cos) = (half.sin(), half.cos());
+    let cosine = cos / z * cos - sin / z * sin;
+    let cosine = if whole.rem_floor(2) == 0 { cosine } else { -cosine };
+    let slope = if 4 * z.abs() < 1 {
+        3.141592653589793 * sinc_slope(3.141592653589793 * z)
+    } else {
+        cosine - sinc_complex::scalar(z) / z
+    };
+    g * slope.conj()
 }
 
 /// x·π/180.

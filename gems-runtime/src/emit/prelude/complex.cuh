@@ -401,7 +401,7 @@ __device__ __forceinline__ c128 pow(c128 z, c128 w) {
     }
     return w.re < 0 ? recip(result) : result;
   }
-  if (z.re == 0 && z.im == 0) return w.re > 0 ? c128() : recip(z);
+  if (z.re == 0 && z.im == 0 && w.re > 0) return c128();
   return exp(mul(w, ln(z)));
 }
 
@@ -515,11 +515,42 @@ __device__ __forceinline__ c64 acosh(c64 z) {
   return cast<c64>(acosh(cast<c128>(z)));
 }
 
-//@ pow c64 : pow,ln,exp,is_product(c128) mul(c64) cast(c128, c64) cast(c64, c128)
+//@ narrow_atan
+__device__ __forceinline__ f32 narrow_atan(f32 x) {
+  // Of x >= 0 by the steps of fdlibm: that of a number close by, what its rounding lost, and the difference.
+  f32 near = 0, rest = 0;
+  if (x >= 2.4375f) near = 0x1.921fb4p+0f, rest = 0x1.4442dp-24f, x = -1 / x;
+  else if (x >= 1.1875f) near = 0x1.f730bcp-1f, rest = 0x1.281f68p-25f, x = (x - 1.5f) / (1 + 1.5f * x);
+  else if (x >= 0.6875f) near = 0x1.921fb4p-1f, rest = 0x1.4442dp-25f, x = (x - 1) / (x + 1);
+  else if (x >= 0.4375f) near = 0x1.dac67p-2f, rest = 0x1.586ed2p-28f, x = (2 * x - 1) / (2 + x);
+  f32 z = x * x, w = z * z;
+  f32 odd = 0.04976878f + w * 0.01628582f;
+  odd = z * (0.33333334f + w * (0.14285715f + w * (0.09090887f + w * (0.06661073f + w * odd))));
+  f32 even = -0.07691876f + w * (-0.058335703f + w * -0.03653157f);
+  even = w * (-0.2f + w * (-0.111111104f + w * even));
+  return near - ((x * (odd + even) - rest) - x);
+}
+
+//@ narrow_ln : ln(c128) ln(f64) hypot,is_finite,abs,copysign,limits(f32) narrow_atan cast(c128, c64) cast(c64, c128)
+__device__ __forceinline__ c64 narrow_ln(c64 z) {
+  // Of z != 0, rounded where the C library of PyTorch does.
+  c64 log = cast<c64>(ln(cast<c128>(z)));
+  f32 size = hypot(z.re, z.im);
+  // Near 1 the distance from it counts, and the size of subnormal numbers has few digits.
+  if ((size >= 0x1p-126f && size <= 0.5f) || (size >= 2 && is_finite(size))) log.re = f32(ln(f64(size)));
+  if (is_finite(z.re) && is_finite(z.im)) {
+    f32 angle = narrow_atan(abs(z.im / z.re));
+    if (z.re < 0) angle = limits<f32>::PI() - (angle - -0x1.777a5cp-24f);
+    log.im = copysign(angle, z.im);
+  }
+  return log;
+}
+
+//@ pow c64 : pow,exp,is_product(c128) mul(c64) narrow_ln cast(c128, c64) cast(c64, c128)
 __device__ __forceinline__ c64 pow(c64 z, c64 w) {
   if (is_product(cast<c128>(z), cast<c128>(w)) || (z.re == 0 && z.im == 0)) {
     return cast<c64>(pow(cast<c128>(z), cast<c128>(w)));
   }
-  c64 exponent = mul(w, cast<c64>(ln(cast<c128>(z))));
+  c64 exponent = mul(w, narrow_ln(z));
   return cast<c64>(exp(cast<c128>(exponent)));
 }

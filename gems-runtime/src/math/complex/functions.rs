@@ -392,8 +392,8 @@ pub(super) fn pow(z: C128, w: C128) -> C128 {
         }
         return if w.re < 0.0 { recip(result) } else { result };
     }
-    if z.re == 0.0 && z.im == 0.0 {
-        return if w.re > 0.0 { c(0.0, 0.0) } else { recip(z) };
+    if z.re == 0.0 && z.im == 0.0 && w.re > 0.0 {
+        return c(0.0, 0.0);
     }
     exp(product(w, ln(z)))
 }

@@ -5,6 +5,7 @@
 //! the functions of the narrow type are computed in the wide one and rounded once, but for the general power.
 
 mod functions;
+mod single;
 #[cfg(test)]
 mod tests;
 
@@ -111,7 +112,7 @@ fn pow_narrow(z: C64, w: C64) -> C64 {
     if functions::is_plain_power(wide(z), wide(w)) {
         return narrow(functions::pow(wide(z), wide(w)));
     }
-    let exponent = Number::mul(w, narrow(functions::ln(wide(z))));
+    let exponent = Number::mul(w, single::ln(z));
     narrow(functions::exp(wide(exponent)))
 }
 

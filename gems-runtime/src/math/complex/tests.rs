@@ -330,3 +330,59 @@ fn small_integral_powers_are_products() {
     let root = pow([-4.0, 0.0], [0.5, 0.0]);
     assert!((root - c([0.0, 2.0])).norm() < 1e-15);
 }
+
+#[test]
+fn powers_of_zero_that_only_turn_have_no_value() {
+    for z in [[0.0, 0.0], [-0.0, 0.0]] {
+        for w in [[0.0, 1.0], [-0.0, -2.5]] {
+            let power = Number::pow(c(z), c(w));
+            assert!(power.re.is_nan() && power.im.is_nan(), "{z:?} {w:?}: {power}");
+        }
+        let pole = Number::pow(c(z), c([-0.5, 1.0]));
+        assert!(pole.re == INF && pole.im.is_nan(), "{pole}");
+    }
+    let power = Number::pow(C64::new(0.0, 0.0), C64::new(0.0, 1.0));
+    assert!(power.re.is_nan() && power.im.is_nan(), "{power}");
+}
+
+/// z, w and z^w of PyTorch.
+const NARROW_POWERS: &[([f32; 2], [f32; 2], [f32; 2])] = &[
+    ([2.5530746, 5.910574], [5.8045096, 6.5017815], [25.730133, 0.24553758]),
+    ([2.6783698, 6.3689547], [5.8045096, 6.5017815], [31.506824, 18.227468]),
+    ([6.895005, 2.3706603], [5.8045096, 6.5017815], [-7638.9893, 9034.181]),
+    ([2.8004391, 6.3822412], [6.357166, 7.790181], [-24.566582, -13.139572]),
+    ([3.53892, 7.4684296], [8.2965555, 2.975941], [-1414657.8, 87809.93]),
+    ([6.874834, 2.530696], [5.958894, 6.400785], [-9723.885, 11285.688]),
+    ([5.4333134, 8.977338], [5.2303433, 3.885066], [-1445.9441, 3785.6868]),
+    ([5.5979424, 1.500918], [3.5706923, 8.193846], [-57.719055, 22.726574]),
+    ([2.8004391, 6.3822412], [5.8972335, 1.4467111], [-17215.006, -3651.369]),
+];
+
+#[test]
+fn narrow_powers_round_where_pytorch_does() {
+    for &([x, y], [u, v], [re, im]) in NARROW_POWERS {
+        let power = Number::pow(C64::new(x, y), C64::new(u, v));
+        let close = |got: f32, want: f32| (got - want).abs() <= 1e-5 + 1.3e-6 * want.abs();
+        assert!(close(power.re, re) && close(power.im, im), "({x}, {y}) to ({u}, {v}): {power}, {re} {im}");
+    }
+}
+
+#[test]
+fn narrow_powers_keep_ends_of_the_range() {
+    let near = |z: [f32; 2], w: [f32; 2], bound: f64| {
+        let wide = |[re, im]: [f32; 2]| c([re.into(), im.into()]);
+        let exact = Number::pow(wide(z), wide(w));
+        let power = Number::pow(C64::new(z[0], z[1]), C64::new(w[0], w[1]));
+        let error = (wide([power.re, power.im]) - exact).norm() / exact.norm();
+        assert!(error < bound, "{z:?} {w:?}: {power}, {exact}");
+    };
+    // The logarithm of a number near 1 keeps its digits.
+    near([1.0001, 1e-4], [1e4, 0.5], 1e-6);
+    near([3e38, -3e38], [0.5, 0.125], 1e-4);
+    near([-3e-45, 1e-44], [0.5, 0.125], 1e-4);
+    near([1e-30, 1e30], [0.5, 0.25], 1e-4);
+    near([-1e30, 1e-30], [0.5, 0.25], 1e-4);
+    near([0.0, -3.0], [0.5, 0.25], 1e-6);
+    let infinite = Number::pow(C64::new(f32::NEG_INFINITY, f32::INFINITY), C64::new(0.5, 0.25));
+    assert!(infinite.re == f32::INFINITY && infinite.im.is_nan(), "{infinite}");
+}
