@@ -614,7 +614,7 @@ fn derived_functions_are_the_reviewed_text() {
 
 /// The derivatives of all orders of all ops, those for numbers too.
 fn derivatives() -> Vec<&'static OpDef> {
-    let mut found = Vec::new();
+    let mut found: Vec<&'static OpDef> = Vec::new();
     let forms = REGISTRY.iter().flat_map(|op| [Some(op), op.complex]).flatten();
     for def in forms.filter_map(|op| op.vjp.as_ref()) {
         for first in [Some(def), def.with_numbers].into_iter().flatten() {
