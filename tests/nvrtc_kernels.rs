@@ -75,10 +75,13 @@ fn is_widened(dtype: DType) -> bool {
     matches!(dtype, DType::F8E4M3FN | DType::F8E5M2 | DType::F16 | DType::BF16 | DType::C32)
 }
 
+/// Which dtypes a sweep takes.
+type Taken = fn(DType) -> bool;
+
 /// To machine code where the op is computed in the dtype itself; other kernels stop at PTX, before the assembler.
 #[test]
 fn every_op_compiles_for_the_dtypes_that_it_takes() {
-    let sources = |view: View, is_taken: fn(DType) -> bool| {
+    let sources = |view: View, is_taken: Taken| {
         let mut texts = BTreeMap::new();
         for op in REGISTRY.iter() {
             for dtype in op.dtypes.iter().filter(|&dtype| is_taken(dtype)) {
@@ -90,7 +93,7 @@ fn every_op_compiles_for_the_dtypes_that_it_takes() {
         }
         texts.into_iter().map(|(text, entry)| emit::Source { entry, text }).collect::<Vec<_>>()
     };
-    let kinds: [(View, fn(DType) -> bool, BinaryKind); 3] = [
+    let kinds: [(View, Taken, BinaryKind); 3] = [
         (View::Contiguous, |dtype| !is_widened(dtype), BinaryKind::Cubin),
         (View::Contiguous, is_widened, BinaryKind::Ptx),
         (View::Stepped, |_| true, BinaryKind::Ptx),
